@@ -1,0 +1,226 @@
+"""The result of a fit: strengths, sigmas, slot biases, and what can be said of any two items.
+
+Conventions: strengths are logits, centred to mean 0 within each component (and context); the geometric mean of sigma is 1, so
+that a gap is what a judge of average sharpness sees. An item that no opinion reached is NaN. Without a prior, an item whose
+gap to some other has no finite maximum is +inf, -inf or, where both, NaN: never a bare finite number.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pandas as pd
+from scipy.sparse.csgraph import breadth_first_order
+from scipy.stats import norm
+
+from juryrank.counts import Graph, PairCounts
+from juryrank.errors import SettingsError
+from juryrank.information import Covariance, covariance
+from juryrank.layout import Layout
+from juryrank.likelihoods import Parameters, probabilities
+from juryrank.prior import Prior
+
+Item = str | tuple[str, str]
+
+
+@dataclass(frozen=True)
+class Contrast:
+    """A gap s_a - s_b in logits; an end that the data leave open is infinite, an undefined gap is NaN."""
+
+    a: Item
+    b: Item
+    estimate: float
+    stderr: float
+    low: float
+    high: float
+    p: float
+    level: float
+
+
+@dataclass(frozen=True, eq=False)
+class Optimum:
+    """One local maximum of the objective, in the gauge of the report."""
+
+    objective: float
+    strengths: pd.Series
+    sigmas: pd.Series
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """A fitted model and the settings that made it."""
+
+    strengths: pd.Series
+    sigmas: pd.Series
+    slot_biases: pd.Series
+    #: Davidson's nu, Rao-Kupper's theta, None where ties are half wins
+    tie_parameter: float | None
+    log_likelihood: float
+    objective: float
+    gradient_norm: float
+    converged: bool
+    iterations: int
+    prior: Prior
+    ties: str
+    contexts: str
+    disagreements: str
+    judge_sigma: bool
+    hard: bool
+    #: judges with a slot bias of their own
+    slot_judges: tuple[str, ...]
+    #: weight of each judge's opinions
+    weights: pd.Series
+    #: opinions behind the fit
+    opinions: int
+    optima: tuple[Optimum, ...]
+    warnings: tuple[str, ...]
+    counts: PairCounts = field(repr=False)
+    graph: Graph = field(repr=False)
+    layout: Layout = field(repr=False)
+    #: parameters in the gauge of the report
+    reported: Parameters = field(repr=False)
+
+    @property
+    def model(self) -> str:
+        """`bt-sigma` where judges have sigmas of their own, else `bt`."""
+        return "bt-sigma" if self.judge_sigma else "bt"
+
+    @cached_property
+    def likelihood(self) -> str:
+        """The tie rule that was fitted: a tie parameter without ties is fixed, and the rest is plain Bradley-Terry."""
+        return self.ties if self.layout.problem.free[-1] else "half"
+
+    @cached_property
+    def model_covariance(self) -> Covariance | None:
+        """From the expected information; None where it is not defined, or the block is too wide."""
+        return covariance(self.likelihood, self.layout, self.reported)
+
+    @cached_property
+    def stderr(self) -> pd.Series:
+        """Standard errors of the centred strengths (reference: the mean of the component); NaN where unknown."""
+        values = np.full(len(self.strengths), np.nan)
+        seen = self.layout.place >= 0
+        if self.model_covariance is not None:
+            values[seen] = _root(self.model_covariance.variance(self.layout.place[seen]))
+        values[np.isinf(self.strengths)] = np.nan
+        return pd.Series(values, index=self.strengths.index)
+
+    @property
+    def log_sigma_stderr(self) -> pd.Series:
+        """Standard errors of log sigma; NaN for a judge without one."""
+        return self._by_judge(self.layout.t)
+
+    @property
+    def slot_stderr(self) -> pd.Series:
+        """Standard errors of the slot biases."""
+        return self._by_judge(self.layout.b)
+
+    @property
+    def tie_stderr(self) -> float:
+        """Standard error of the logarithm of the tie parameter."""
+        return float("nan") if self.model_covariance is None else float(_root(self.model_covariance.border[-1:])[0])
+
+    def _by_judge(self, where: slice) -> pd.Series:
+        if self.model_covariance is None or len(self.sigmas) != self.layout.judges:
+            return pd.Series(np.nan, index=self.sigmas.index)
+        return pd.Series(_root(self.model_covariance.border[where]), index=self.sigmas.index)
+
+    def covariance(self, kind: str = "model", by: str | Sequence[str] = "group") -> pd.DataFrame:
+        """Covariance of the centred strengths as a frame over items; zero between separate contexts, NaN where unknown."""
+        self._only_model(kind)
+        names, n = self.strengths.index, len(self.strengths)
+        matrix = np.full((n, n), np.nan)
+        seen = np.flatnonzero(self.layout.place >= 0)
+        if self.model_covariance is not None:
+            width = self.layout.problem.node.shape[1]
+            block, place = np.divmod(self.layout.place[seen], width)
+            values = self.model_covariance.strengths[block[:, None], place[:, None], place[None, :]]
+            matrix[np.ix_(seen, seen)] = np.where(block[:, None] == block[None, :], values, 0.0)
+        return pd.DataFrame(matrix, index=names, columns=names)
+
+    def _only_model(self, kind: str) -> None:
+        if kind != "model":
+            raise SettingsError(f"no covariance {kind!r} in this version; expected 'model'.")
+
+    def contrast(
+        self, a: Item, b: Item, *, level: float = 0.95, kind: str = "model", by: str | Sequence[str] = "group"
+    ) -> Contrast:
+        """The gap between two items (with separate contexts: (context, item) each), with a Wald interval and p.
+
+        An end without a finite maximum is open; a gap across components is undefined.
+        """
+        self._only_model(kind)
+        one, other = self._node(a), self._node(b)
+        if one == other or self.graph.label[one] != self.graph.label[other] or not self._seen(one, other):
+            zero = 0.0 if one == other else float("nan")
+            return Contrast(a, b, zero, zero, zero, zero, float("nan"), level)
+        gap, error = self._gap(one, other), self._gap_stderr(one, other)
+        up, down = self._open(one, other)
+        reach = norm.ppf(0.5 + level / 2) if not (up or down) else norm.ppf(level)
+        finite = math.isfinite(gap) and math.isfinite(error)
+        return Contrast(
+            a,
+            b,
+            estimate=gap,
+            stderr=error,
+            low=-math.inf if down or not finite else gap - reach * error,
+            high=math.inf if up or not finite else gap + reach * error,
+            p=float("nan") if up or down or not error > 0 else float(2 * norm.sf(abs(gap) / error)),
+            level=level,
+        )
+
+    def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
+        """P(a beats b), by default for a judge of geometric-mean sigma without slot bias; NaN where it is undefined."""
+        one, other = self._node(a), self._node(b)
+        if one != other and (self.graph.label[one] != self.graph.label[other] or not self._seen(one, other)):
+            return float("nan")
+        if judge is not None and judge not in self.sigmas.index:
+            raise SettingsError(f"no judge {judge!r}; known: {', '.join(self.sigmas.index)}.")
+        z = self._gap(one, other) / (1.0 if judge is None else float(self.sigmas[judge]))
+        wins, _, _ = probabilities(self.likelihood, np.asarray(z), self.reported.border[-1])
+        return float(wins)
+
+    def _node(self, item: Item) -> int:
+        try:
+            place = self.strengths.index.get_loc(item)
+        except (KeyError, TypeError):
+            place = None
+        if not isinstance(place, int):
+            wanted = "an item" if self.contexts == "pooled" else "a (context, item)"
+            raise SettingsError(f"{item!r} is not {wanted} of this fit.")
+        return place
+
+    def _seen(self, *nodes: int) -> bool:
+        return bool((self.layout.place[list(nodes)] >= 0).all())
+
+    def _gap(self, one: int, other: int) -> float:
+        up, down = self._open(one, other)
+        if (up or down) and not self.prior.bounds_strengths:
+            return float("nan") if up and down else math.inf if up else -math.inf
+        flat = self.reported.strength.reshape(-1)
+        return float(flat[self.layout.place[one]] - flat[self.layout.place[other]])
+
+    def _gap_stderr(self, one: int, other: int) -> float:
+        if self.model_covariance is None or math.isinf(self._gap(one, other)):
+            return float("nan")
+        variance = self.model_covariance.of_difference(self.layout.place[one], self.layout.place[other])
+        return float(_root(np.array([variance]))[0])
+
+    def _open(self, one: int, other: int) -> tuple[bool, bool]:
+        """Whether the gap has no finite maximum upwards, downwards: some chain of wins leads only one way."""
+        if self.graph.strong[one] == self.graph.strong[other]:
+            return False, False
+        ahead, behind = self._reaches(one, other), self._reaches(other, one)
+        return not behind, not ahead
+
+    def _reaches(self, one: int, other: int) -> bool:
+        return bool((breadth_first_order(self.graph.arrows, one, return_predecessors=False) == other).any())
+
+
+def _root(variances: np.ndarray) -> np.ndarray:
+    """Square roots; a variance of zero or less is no knowledge but a direction without information."""
+    return np.sqrt(np.where(variances > 0, variances, np.nan))

@@ -1,0 +1,99 @@
+"""Where BT-sigma may end: principled starts, which decide what is returned, and others, which tell what else there is.
+
+Principled: damped steps from zeros, damped steps from the plain Bradley-Terry fit, and a continuation that frees log sigma
+from a small prior width up to its own. Others: one start a judge that trusts this judge above all (a lone, perfectly
+consistent dissenter can own the global optimum), and random ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+
+from juryrank.layout import Layout
+from juryrank.likelihoods import Parameters, Problem
+from juryrank.solver import Solution
+
+#: widths of log sigma on the way from plain Bradley-Terry to the prior's own
+WIDTHS = (0.1, 0.3)
+#: judges that get a start of their own, at most
+TRUSTED = 16
+RANDOM = 8
+#: log sigma of a trusted judge, and of the others
+TRUST, DISTRUST = -1.5, 0.75
+
+Climb = Callable[[Problem, Parameters], Solution]
+
+
+def principled(layout: Layout, start: Parameters, climb: Climb) -> list[Solution]:
+    """Solutions from zeros, from the plain fit and by continuation, in this order."""
+    plain = climb(_held(layout), start).at
+    found = [climb(layout.problem, start), climb(layout.problem, plain)]
+    at = plain
+    for width in _widths(layout):
+        at = climb(_narrow(layout.problem, width), at).at
+    return [*found, climb(layout.problem, at)]
+
+
+def others(layout: Layout, plain: Parameters, climb: Climb, seed: int) -> list[Solution]:
+    """Solutions from starts that trust one judge, and from random ones."""
+    return [climb(layout.problem, start) for start in _other_starts(layout, plain, climb, seed)]
+
+
+def _other_starts(layout: Layout, plain: Parameters, climb: Climb, seed: int) -> Iterator[Parameters]:
+    free = np.flatnonzero(layout.problem.free[layout.t])
+    rows = layout.problem.rows
+    weight = np.bincount(rows.judge, weights=rows.wins_a + rows.wins_b + rows.ties, minlength=layout.slots)
+    for judge in sorted(free, key=lambda k: -weight[k])[:TRUSTED]:
+        border = plain.border.copy()
+        border[free] = DISTRUST
+        border[judge] = TRUST
+        yield climb(_held(layout), Parameters(plain.strength, border)).at
+    random = np.random.default_rng(seed)
+    spread = max(1.0, float(np.std(plain.strength)))
+    for _ in range(RANDOM):
+        strength = random.normal(0, spread, plain.strength.shape) * layout.problem.node
+        border = plain.border.copy()
+        border[free] = random.normal(0, 1, len(free))
+        yield Parameters(strength, border)
+
+
+def _held(layout: Layout) -> Problem:
+    """The problem with every sigma held where it starts."""
+    free = layout.problem.free.copy()
+    free[layout.t] = 0
+    return layout.problem._replace(free=free)
+
+
+def _widths(layout: Layout) -> tuple[float, ...]:
+    own = layout.problem.prior.log_sigma
+    return tuple(w for w in WIDTHS if w**-2 > own)
+
+
+def _narrow(problem: Problem, width: float) -> Problem:
+    return problem._replace(prior=problem.prior._replace(log_sigma=width**-2))
+
+
+def distinct(solutions: list[Solution], layout: Layout) -> list[Solution]:
+    """Best first; two that agree in objective and strengths are one."""
+    kept: list[Solution] = []
+    for solution in sorted((s for s in solutions if s.converged), key=lambda s: -float(s.evaluation.value)):
+        if not any(_same(solution, other) for other in kept):
+            kept.append(solution)
+    return kept
+
+
+def _same(one: Solution, other: Solution) -> bool:
+    value, strength = float(one.evaluation.value), one.at.strength
+    close = abs(value - float(other.evaluation.value)) <= 1e-7 * (1 + abs(value))
+    return close and bool(np.abs(strength - other.at.strength).max() <= 1e-4 * (1 + np.abs(strength).max()))
+
+
+def at_saddle(solution: Solution) -> bool:
+    """Whether the objective still rises in some direction at a point without gradient."""
+    blocks, side, border = solution.evaluation.curvature
+    across = np.linalg.solve(blocks, side)
+    schur = border - np.einsum("cwi,cwj->ij", side, across)
+    values = np.linalg.eigvalsh(schur)
+    return bool(values[0] < -1e-9 * max(1.0, float(np.abs(values[-1]))))
