@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -74,9 +75,7 @@ class PairCounts:
         item = pd.Index(np.asarray(self.items, dtype=object)[self.node_item], dtype=object, name="item")
         if self.contexts == "pooled":
             return item
-        return pd.MultiIndex.from_arrays(
-            [self.context_of(np.arange(len(self.node_item))), item], names=["context", "item"]
-        )
+        return pd.MultiIndex.from_arrays([self.context_of(np.arange(len(self.node_item))), item], names=["context", "item"])
 
     def with_items(self, items: list[str]) -> PairCounts:
         """Pooled counts over a sorted roster that holds every item counted."""
@@ -104,11 +103,16 @@ class PairCounts:
         judge = np.zeros_like(self.judge) if judges else self.judge
         slot = np.zeros_like(self.slot) if slots else self.slot
         number, keys = number_rows(self.a, self.b, judge, slot.astype(np.int64) + 1)
-        sums = {
+        sums: dict[str, Any] = {
             name: np.bincount(number, weights=getattr(self, name), minlength=len(keys))
             for name in ("win_a", "win_b", "tie", "flip", "opinions")
         }
-        places = {"a": keys[:, 0], "b": keys[:, 1], "judge": keys[:, 2], "slot": (keys[:, 3] - 1).astype(np.int8)}
+        places: dict[str, Any] = {
+            "a": keys[:, 0],
+            "b": keys[:, 1],
+            "judge": keys[:, 2],
+            "slot": (keys[:, 3] - 1).astype(np.int8),
+        }
         return replace(self, **places, **sums, judges=("all judges",) if judges else self.judges)
 
     def weighted(self, weights: np.ndarray) -> PairCounts:
@@ -125,7 +129,8 @@ class PairCounts:
     def keep(self, rows: np.ndarray, **changed: np.ndarray) -> PairCounts:
         """Only some rows, after changes to columns."""
         columns = {name: getattr(self, name) for name in _ROW_COLUMNS} | changed
-        return replace(self, **{name: column[rows] for name, column in columns.items()})
+        kept: dict[str, Any] = {name: column[rows] for name, column in columns.items()}
+        return replace(self, **kept)
 
     def __len__(self) -> int:
         return len(self.a)
@@ -292,9 +297,7 @@ def _number(label: np.ndarray, counts: PairCounts) -> np.ndarray:
     if not len(label):
         return label
     nodes = pd.DataFrame({"context": counts.node_context, "item": counts.node_item, "label": label})
-    groups = nodes.groupby("label").agg(
-        context=("context", "first"), size=("item", "size"), first=("item", "min")
-    )
+    groups = nodes.groupby("label").agg(context=("context", "first"), size=("item", "size"), first=("item", "min"))
     ordered = groups.sort_values(["context", "size", "first"], ascending=[True, False, True])
     number = ordered.groupby("context").cumcount() + 1
     return number.sort_index().to_numpy()[label]
@@ -307,7 +310,7 @@ def held_by_flips(counts: PairCounts) -> list[list[str]]:
     whole, without = graph(counts), graph(counts.without_flips())
     item = np.asarray(counts.items, dtype=object)[counts.node_item]
     parts = pd.DataFrame({"whole": whole.label, "part": without.label, "item": item})
-    parts = parts.groupby("whole").filter(lambda group: group["part"].nunique() > 1)
+    parts = parts.groupby("whole").filter(lambda group: len(set(group["part"])) > 1)
     return [sorted(set(group["item"])) for _, group in parts.groupby("part")]
 
 

@@ -1,10 +1,10 @@
 """The exception tree: catch `JuryrankError` for everything that juryrank itself raises.
 
-    JuryrankError
-    |-- InputError (ValueError)        a source holds something that cannot be read; names source, row, column, value
-    |-- SettingsError (ValueError)     an option, or a combination of options, that has no meaning
-    |-- NoVerdictError (ValueError)    a source without a single usable verdict: there is nothing to rank
-    `-- MissingExtraError (ImportError)  an optional dependency is absent; names the extra to install
+JuryrankError
+|-- InputError (ValueError)        a source holds something that cannot be read; names source, row, column, value
+|-- SettingsError (ValueError)     an option, or a combination of options, that has no meaning
+|-- NoVerdictError (ValueError)    a source without a single usable verdict: there is nothing to rank
+`-- MissingExtraError (ImportError)  an optional dependency is absent; names the extra to install
 """
 
 from __future__ import annotations

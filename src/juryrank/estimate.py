@@ -1,8 +1,8 @@
 """The result of a fit: strengths, sigmas, slot biases, and what can be said of any two items.
 
-Conventions: strengths are logits, centred to mean 0 within each component (and context); the geometric mean of sigma is 1, so
-that a gap is what a judge of average sharpness sees. An item that no opinion reached is NaN. Without a prior, an item whose
-gap to some other has no finite maximum is +inf, -inf or, where both, NaN: never a bare finite number.
+Conventions: strengths are logits, centred to mean 0 within each component (and context); the geometric mean of sigma is
+1, so that a gap is what a judge of average sharpness sees. An item that no opinion reached is NaN. Without a prior, an
+item whose gap to some other has no finite maximum is +inf, -inf or, where both, NaN: never a bare finite number.
 """
 
 from __future__ import annotations

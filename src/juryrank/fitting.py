@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
-from functools import partial
+from collections.abc import Collection, Iterable
+from typing import TypeAlias
 
 import numpy as np
 import pandas as pd
 
-from juryrank.counts import Graph, PairCounts, graph, held_by_flips, tally
+from juryrank.counts import PairCounts, graph, tally
 from juryrank.diagnostics.consistency import consistency_weights, repetition_consistency
 from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.estimate import Fit, Optimum
-from juryrank.layout import Layout, arrange
-from juryrank.likelihoods import TIES, Parameters, Problem
-from juryrank.optima import at_saddle, distinct, others, principled
+from juryrank.likelihoods import TIES, Parameters
+from juryrank.optima import distinct, others, principled
 from juryrank.prior import MAXIMUM_LIKELIHOOD, Prior
-from juryrank.solver import GRADIENT, Damping, Solution, solve
+from juryrank.remarks import graph_warnings, solution_warnings
+from juryrank.solver import Solution
 from juryrank.tables import Comparisons, Judgments, comparisons
+from juryrank.task import CONCAVE, DAMPED, Task
 
-Source = Comparisons | Judgments | PairCounts | pd.DataFrame | list[dict]
-
-#: a plain fit is concave: full Newton steps are safe there
-CONCAVE = Damping(start=1e-3)
-DAMPED = Damping(start=1.0)
+Source: TypeAlias = Comparisons | Judgments | PairCounts | pd.DataFrame | list[dict]
 
 
 def fit_bt(
@@ -64,9 +61,9 @@ def fit_bt(
     judge_sigma, more = _may_have_sigma(judge_sigma, spoke, prior)
     slots = _slot_judges(slot_bias, counts)
     fit_tie, tie_said = _tie(ties, counts)
-    task = _Task(counts, graph(counts), ties, judge_sigma, slots, fit_tie, prior, spoke)
+    task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior)
     solutions, returned = _solutions(task, seed)
-    told = said + more + tie_said + _graph_warnings(task) + _solution_warnings(task, solutions, returned)
+    told = said + more + tie_said + graph_warnings(task) + solution_warnings(task, solutions, returned)
     return _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
 
 
@@ -127,9 +124,7 @@ def _weights(
     return chosen, ()
 
 
-def _consistency(
-    source: Comparisons | Judgments | PairCounts, name: str
-) -> tuple[pd.Series | None, tuple[str, ...]]:
+def _consistency(source: Comparisons | Judgments | PairCounts, name: str) -> tuple[pd.Series | None, tuple[str, ...]]:
     if name != "consistency":
         raise SettingsError(f"no weights={name!r}; expected 'consistency', a Series by judge, or None.")
     judgments = source if isinstance(source, Judgments) else getattr(source, "judgments", None)
@@ -168,74 +163,7 @@ def _tie(ties: str, counts: PairCounts) -> tuple[bool, tuple[str, ...]]:
     return True, ()
 
 
-class _Task:
-    """What is to be fitted, settled and checked."""
-
-    def __init__(
-        self,
-        counts: PairCounts,
-        seen: Graph,
-        ties: str,
-        judge_sigma: bool,
-        slots: np.ndarray,
-        fit_tie: bool,
-        prior: Prior,
-        spoke: np.ndarray,
-    ) -> None:
-        self.all_counts, self.graph, self.ties, self.judge_sigma = counts, seen, ties, judge_sigma
-        self.slots, self.fit_tie, self.prior, self.spoke = slots, fit_tie, prior, spoke
-        self.likelihood = ties if fit_tie else "half"
-        self.open = not seen.connected and not prior.bounds_strengths
-        #: gaps exist within these: components, or strongly connected groups where nothing bounds the rest
-        self.together = seen.strong if self.open else seen.label
-        kept = counts.keep(seen.strong[counts.a] == seen.strong[counts.b]) if self.open else counts
-        self.counts = kept.pool(judges=not (judge_sigma or slots.any()), slots=not slots.any())
-        self.jit = _worth_compiling(self.counts)
-        self.layout = self._arrange()
-
-    def _arrange(self) -> Layout:
-        judges = len(self.counts.judges)
-        sigma_of = self.spoke if self.judge_sigma else np.zeros(judges, bool)
-        return arrange(
-            self.counts,
-            self.graph,
-            ties=self.likelihood,
-            sigma_of=sigma_of[:judges],
-            slot_of=self.slots if self.slots.any() else np.zeros(judges, bool),
-            fit_tie=self.fit_tie,
-            prior=self.prior,
-            together=self.together,
-            pad=self.jit,
-        )
-
-    def start(self) -> Parameters:
-        none = np.zeros(self.layout.judges)
-        tie = 0.0
-        if self.fit_tie:
-            share = float(self.counts.tie.sum() / self.counts.total.sum())
-            tie = np.log(2 * share / (1 - share)) if self.ties == "davidson" else np.log((1 + share) / (1 - share))
-        return self.layout.parameters(np.zeros(len(self.counts.node_item)), none, none, float(tie))
-
-    def climb(self, damping: Damping) -> Callable[[Problem, Parameters], Solution]:
-        return partial(self._climb, damping)
-
-    def _climb(self, damping: Damping, problem: Problem, start: Parameters) -> Solution:
-        return solve(self.likelihood, problem, start, damping, self.tolerance(), jit=self.jit)
-
-    def tolerance(self) -> float:
-        """1e-9 of the largest weight that rests on one parameter."""
-        rows = self.layout.problem.rows
-        weight = rows.wins_a + rows.wins_b + rows.ties
-        by_node = np.bincount(np.concatenate([rows.a, rows.b]), weights=np.tile(weight, 2))
-        on_judge = np.bincount(rows.judge, weights=weight).max(initial=0) if self.judge_sigma or self.slots.any() else 0.0
-        return GRADIENT * max(1.0, float(by_node.max(initial=0)), float(on_judge))
-
-
-def _worth_compiling(counts: PairCounts) -> bool:
-    return len(counts) * len(counts.judges) > 200_000
-
-
-def _solutions(task: _Task, seed: int) -> tuple[list[Solution], Solution]:
+def _solutions(task: Task, seed: int) -> tuple[list[Solution], Solution]:
     """All that were found, and the one to return: the best of the principled starts."""
     if not task.judge_sigma:
         only = task.climb(CONCAVE)(task.layout.problem, task.start())
@@ -247,68 +175,8 @@ def _solutions(task: _Task, seed: int) -> tuple[list[Solution], Solution]:
     return [*found, *more], best
 
 
-def _graph_warnings(task: _Task) -> tuple[str, ...]:
-    said = []
-    seen = task.graph
-    pieces = len(np.unique(seen.label[seen.observed]))
-    contexts = len(np.unique(task.all_counts.node_context[seen.observed]))
-    if pieces > contexts:
-        where = "" if task.all_counts.contexts == "pooled" else f" in {contexts} contexts"
-        said.append(f"{pieces} groups of items{where} have no comparison between them: gaps across groups are undefined.")
-    if not seen.connected:
-        n = int((seen.unbounded_above | seen.unbounded_below)[seen.observed].sum())
-        told = (
-            "their gaps have no finite maximum and are given as infinite or unknown"
-            if task.open
-            else "how far they stand from the others comes from the prior alone"
-        )
-        said.append(f"{n} items never lost, or never won, against some others: {told}.")
-    held = held_by_flips(task.all_counts)
-    if held:
-        groups = "; ".join(", ".join(group[:5]) + (" ..." if len(group) > 5 else "") for group in held[:5])
-        said.append(f"held together by disagreements alone: {groups}.")
-    return tuple(said)
-
-
-def _solution_warnings(task: _Task, solutions: list[Solution], returned: Solution) -> tuple[str, ...]:
-    said = []
-    if not returned.converged:
-        said.append(
-            f"the fit has NOT converged: gradient {returned.gradient_norm:.3g} after {returned.iterations} iterations; "
-            "do not rely on these numbers."
-        )
-    if not task.judge_sigma:
-        return tuple(said)
-    if at_saddle(returned):
-        said.append(
-            "the fit stands on a saddle: judges contradict each other so evenly that the data do not say whom to "
-            "believe; see optima."
-        )
-    rivals = [s for s in distinct(solutions, task.layout) if s is not returned and orders_otherwise(task, returned, s)]
-    value = float(returned.evaluation.value)
-    better = [s for s in rivals if float(s.evaluation.value) >= value - 1e-7 * (1 + abs(value))]
-    if better:
-        gain = float(better[0].evaluation.value) - value
-        said.append(
-            f"another optimum is {'as good' if gain < 1e-6 * (1 + abs(value)) else f'better by {gain:.3g}'} and orders the "
-            "items otherwise (see optima): the returned one is the best from principled starts."
-        )
-    return tuple(said)
-
-
-def orders_otherwise(task: _Task, one: Solution, other: Solution) -> bool:
-    """Whether some neighbours in the order of one solution stand otherwise, or level, in the other."""
-    first, second = task.layout.strengths(one.at), task.layout.strengths(other.at)
-    seen = np.flatnonzero(task.graph.observed)
-    order = seen[np.lexsort((-first[seen], task.graph.label[seen]))]
-    together = np.diff(task.graph.label[order]) == 0
-    scale = 1e-6 * (1 + np.abs(first[order]).max(initial=0))
-    signs = [np.sign(np.where(np.abs(d) < scale, 0, d)) for d in (np.diff(first[order]), np.diff(second[order]))]
-    return bool((together & (signs[0] != signs[1])).any())
-
-
 def _report(
-    task: _Task,
+    task: Task,
     solutions: list[Solution],
     returned: Solution,
     told: tuple[str, ...],
@@ -317,13 +185,14 @@ def _report(
     hard: bool,
     disagreements: str,
 ) -> Fit:
-    reported = gauged(task, returned.at)
-    judges = pd.Index(task.all_counts.judges, dtype=object)
+    reported = task.gauged(returned.at)
+    judges = pd.Index(task.counts.judges, dtype=object)
     return Fit(
         strengths=_strengths(task, reported),
         sigmas=_sigmas(task, reported, judges),
         slot_biases=pd.Series(
-            np.where(task.slots, _by_judge(task, reported, task.layout.b), 0.0) if task.slots.any() else 0.0, index=judges
+            np.where(task.slots, reported.border[task.layout.b], 0.0) if task.slots.any() else 0.0,
+            index=judges,
         ),
         tie_parameter=_tie_parameter(task, reported),
         log_likelihood=float(returned.evaluation.log_likelihood),
@@ -333,56 +202,37 @@ def _report(
         iterations=returned.iterations,
         prior=task.prior,
         ties=task.ties,
-        contexts=task.all_counts.contexts,
+        contexts=task.counts.contexts,
         disagreements=disagreements,
         judge_sigma=task.judge_sigma,
         hard=hard,
         slot_judges=tuple(judges[task.slots]),
         weights=weights,
-        opinions=int(task.all_counts.opinions.sum()),
+        opinions=int(task.counts.opinions.sum()),
         optima=_optima(task, solutions, judges),
         warnings=told,
-        counts=task.all_counts,
+        counts=task.counts,
         graph=task.graph,
         layout=task.layout,
         reported=reported,
     )
 
 
-def gauged(task: _Task, at: Parameters) -> Parameters:
-    """Into the gauge of the report: geometric mean of sigma 1, strengths centred within what hangs together."""
-    layout = task.layout
-    border = at.border.copy()
-    free = np.flatnonzero(layout.problem.free[layout.t])
-    shift = float(border[free].mean()) if len(free) else 0.0
-    border[free] -= shift
-    flat = at.strength.reshape(-1) * np.exp(-shift)
-    seen = layout.place >= 0
-    place, label = layout.place[seen], task.together[seen]
-    means = np.bincount(label, weights=flat[place]) / np.maximum(np.bincount(label), 1)
-    flat[place] -= means[label]
-    return Parameters(flat.reshape(at.strength.shape), border)
-
-
-def _strengths(task: _Task, reported: Parameters) -> pd.Series:
+def _strengths(task: Task, reported: Parameters) -> pd.Series:
     values = task.layout.strengths(reported)
     if task.open:
         above, below = task.graph.unbounded_above, task.graph.unbounded_below
         values = np.select([above & below, above, below], [np.nan, np.inf, -np.inf], default=values)
-    return pd.Series(values, index=task.all_counts.node_index)
+    return pd.Series(values, index=task.counts.node_index)
 
 
-def _by_judge(task: _Task, reported: Parameters, where: slice) -> np.ndarray:
-    return reported.border[where]
-
-
-def _sigmas(task: _Task, reported: Parameters, judges: pd.Index) -> pd.Series:
+def _sigmas(task: Task, reported: Parameters, judges: pd.Index) -> pd.Series:
     if not task.judge_sigma:
         return pd.Series(np.where(task.spoke, 1.0, np.nan), index=judges)
     return pd.Series(np.where(task.spoke, np.exp(reported.border[task.layout.t]), np.nan), index=judges)
 
 
-def _tie_parameter(task: _Task, reported: Parameters) -> float | None:
+def _tie_parameter(task: Task, reported: Parameters) -> float | None:
     if task.ties == "half":
         return None
     if task.fit_tie:
@@ -390,10 +240,10 @@ def _tie_parameter(task: _Task, reported: Parameters) -> float | None:
     return 0.0 if task.ties == "davidson" else 1.0
 
 
-def _optima(task: _Task, solutions: list[Solution], judges: pd.Index) -> tuple[Optimum, ...]:
+def _optima(task: Task, solutions: list[Solution], judges: pd.Index) -> tuple[Optimum, ...]:
     found = []
     for solution in distinct(solutions, task.layout):
-        at = gauged(task, solution.at)
+        at = task.gauged(solution.at)
         value = float(solution.evaluation.value)
         found.append(Optimum(value, _strengths(task, at), _sigmas(task, at, judges)))
     return tuple(found)

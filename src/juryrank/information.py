@@ -1,8 +1,8 @@
 """Covariances from the expected (Fisher) information of the observed rows, on the space that the data identify.
 
 Conventions: the information I is taken at the reported parameters, without prior and pseudo-wins. I has null directions D
-that change no probability: a shift of each component, and (r, 1) scaling strengths r with all sigmas. The report fixes them by
-V: strengths of a component sum to zero, log sigmas sum to zero. With M = I + kappa V V^T (any kappa > 0) and
+that change no probability: a shift of each component, and (r, 1), which scales strengths r with all sigmas. The report
+fixes them by V: strengths of a component sum to zero, log sigmas sum to zero. With M = I + kappa V V^T (any kappa > 0) and
 Q = 1 - D (V^T D)^-1 V^T, the constrained covariance is exactly Q M^-1 Q^T: nothing is shrunk, the ridge acts on
 directions that Q removes. A border parameter without any information is held where it is and has no error.
 """

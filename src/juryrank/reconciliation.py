@@ -172,9 +172,7 @@ def _passes(table: pd.DataFrame) -> _Passes:
     value = _turned(outcome, reverse)
     own = table["p_first"].to_numpy()[row]
     p = np.where(np.isnan(own), value / 2.0, np.where(reverse, 1 - own, own))
-    return _Passes(
-        row, comparison, len(keys), reverse, value, outcome == BOTH_BAD, weight[row], p, codes["group"], keys
-    )
+    return _Passes(row, comparison, len(keys), reverse, value, outcome == BOTH_BAD, weight[row], p, codes["group"], keys)
 
 
 def _codes(column: pd.Series) -> np.ndarray:

@@ -1,10 +1,10 @@
 """A damped Newton method for the objectives of `likelihoods`, on JAX or, for small problems, on numpy.
 
-Conventions: one step solves (M + mu D) d = g with g the gradient, M the negative Hessian and D the positive part of
-its diagonal on the scale of the data; mu falls after a good step and rises after a bad one (Levenberg 1944, Marquardt 1963). M
-is block-diagonal in the strengths with the judges' parameters as a border: blocks are factored one by one, the border by
-its Schur complement. A fit has converged when max |g| <= 1e-9 * max(1, largest weight on one parameter) *and* the step
-that remains is under 1e-9. The loop is the same on both libraries; only factorisations differ.
+Conventions: one step solves (M + mu D) d = g with g the gradient, M the negative Hessian and D the positive part of its
+diagonal on the scale of the data; mu falls after a good step and rises after a bad one (Levenberg 1944, Marquardt
+1963). M is block-diagonal in the strengths with the judges' parameters as a border: blocks are factored one by one, the
+border by its Schur complement. A fit has converged when max |g| <= 1e-9 * max(1, largest weight on one parameter) *and*
+the step that remains is under 1e-9. The loop is the same on both libraries; only factorisations differ.
 """
 
 from __future__ import annotations

@@ -182,9 +182,7 @@ def comparisons(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[
     both_bad = numbers(frame, "both_bad", origin, low=0) if "both_bad" in frame.columns else np.zeros(len(frame))
     columns["both_bad"] = both_bad
     columns["showings"] = (
-        numbers(frame, "showings", origin, low=0, null=True)
-        if "showings" in frame.columns
-        else np.full(len(frame), np.nan)
+        numbers(frame, "showings", origin, low=0, null=True) if "showings" in frame.columns else np.full(len(frame), np.nan)
     )
     rest = {str(name): frame[name] for name in frame.columns if name not in columns and name != "winner"}
     return Comparisons(
@@ -197,7 +195,7 @@ def comparisons(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[
 
 
 def _context_and_judge(frame: pd.DataFrame, origin: Origin) -> dict[str, pd.Categorical]:
-    found = {}
+    found: dict[str, pd.Categorical] = {}
     for name, lone in (("context", LONE_CONTEXT), ("judge", LONE_JUDGE)):
         if name in frame.columns:
             found |= vocabulary(frame, (name,), origin, blank=name == "context")
@@ -293,5 +291,8 @@ def _refuse_contradictions(status: np.ndarray, p: np.ndarray, origin: Origin) ->
     if position is not None:
         word = list(STATUSES)[status[position]]
         raise origin.error(
-            f"a {word} has p_a = 0.5, not {p[position]:g}.", position=position, column="p_a", hint="Mend one of the two."
+            f"a {word} has p_a = 0.5, not {p[position]:g}.",
+            position=position,
+            column="p_a",
+            hint="Mend one of the two.",
         )

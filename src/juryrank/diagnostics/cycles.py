@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -31,7 +31,7 @@ BLOCK = 2**24
 #: sparse steps cost about this many dense multiply-adds
 SPARSE_COST = 500
 
-Source = Comparisons | pd.DataFrame | list[dict[str, Any]]
+Source: TypeAlias = Comparisons | pd.DataFrame | list[dict[str, Any]]
 
 
 @dataclass(frozen=True, eq=False)

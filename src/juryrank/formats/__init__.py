@@ -132,9 +132,7 @@ def _unknown(raw: Rows | Document) -> InputError:
     if isinstance(raw, Document):
         saved = str(raw.content.get("schema", "")).startswith("juryrank.")
         hint = (
-            "A saved report is opened with juryrank.load."
-            if saved
-            else f"Rows are a list of records; {EVALUATORQ.wants()}."
+            "A saved report is opened with juryrank.load." if saved else f"Rows are a list of records; {EVALUATORQ.wants()}."
         )
         return raw.origin.error(f"a JSON object of no known kind; found the keys {found}.", hint=hint)
     wants = "; ".join(kind.wants() for kind in FORMATS if not kind.document)

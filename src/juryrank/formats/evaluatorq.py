@@ -11,7 +11,6 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from reprlib import repr as short
-
 from typing import Any
 
 import numpy as np

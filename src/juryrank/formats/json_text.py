@@ -18,7 +18,7 @@ from juryrank.errors import InputError
 from juryrank.formats.source import Document, Rows, from_chunks, from_records, unreadable
 
 #: lines parsed in one call
-_CHUNK = 20_000
+_CHUNK = 2_000
 _SPACE = re.compile(r"[ \t\n\r,]*")
 _LONE = re.compile("[\ud800-\udfff]")
 

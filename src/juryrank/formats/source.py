@@ -159,10 +159,11 @@ def _column(
     cells = np.concatenate(
         [piece.get(name, np.full(n, _ABSENT, dtype=object)) for piece, n in zip(pieces, lengths, strict=True)]
     )
-    lacking = np.fromiter(map(is_, cells, repeat(_ABSENT)), dtype=bool, count=len(cells))
-    if lacking.any():
-        absent[name] = lacking
-        cells[lacking] = np.nan
+    if pd.api.types.infer_dtype(cells, skipna=False).startswith("mixed"):
+        lacking = np.fromiter(map(is_, cells, repeat(_ABSENT)), dtype=bool, count=len(cells))
+        if lacking.any():
+            absent[name] = lacking
+            cells[lacking] = np.nan
     column = pd.Series(cells, dtype=object)
     # Columns of numbers alone are held as such; mixed ones stay as written, so that 1 and "1" can be told apart.
     numeric = pd.api.types.infer_dtype(column, skipna=False) in ("integer", "floating", "boolean")

@@ -1,0 +1,5 @@
+"""`python -m juryrank`."""
+
+from juryrank.cli import main
+
+main()

@@ -1,0 +1,209 @@
+"""`rank` and `diagnose`: any source -> reconcile -> tally -> fit -> order -> diagnose."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from juryrank.counts import opinions, showings
+from juryrank.diagnostics.diagnosis import Diagnostics, examine
+from juryrank.errors import NoVerdictError, SettingsError
+from juryrank.estimate import Fit
+from juryrank.fitting import fit_bt
+from juryrank.formats import read
+from juryrank.prior import Prior
+from juryrank.ranking import Ranking, order
+from juryrank.reconciliation import reconcile
+from juryrank.tables import Comparisons, Judgments
+
+MODELS = ("auto", "bt", "bt-sigma")
+FITTED = ("comparisons", "showings")
+COVARIANCES = ("auto", "model")
+
+#: called with the name of each stage as it starts
+Progress = Callable[[str], None]
+
+
+def _silent(stage: str) -> None:
+    """No progress is shown."""
+
+
+def rank(
+    source: Any,
+    *,
+    model: str = "auto",
+    on: str = "comparisons",
+    policy: str = "strict",
+    contexts: str = "pooled",
+    ties: str = "half",
+    slot_bias: str | bool = "auto",
+    prior: Prior | None = Prior(),  # noqa: B008  (frozen)
+    weights: str | pd.Series | None = None,
+    disagreements: str = "half",
+    covariance: str = "auto",
+    level: float = 0.95,
+    items: Iterable[str] | None = None,
+    seed: int = 0,
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    progress: Progress = _silent,
+) -> Ranking:
+    """Rank the items of a file, frame, list of dicts or table.
+
+    `model`: "auto" is BT-sigma from two judges on. `on`: what is fitted, reconciled comparisons or the showings
+    themselves. `slot_bias`: "auto" for judges whose one-order rows have both signs and whose answers are not all one
+    slot. `covariance`: "auto" and "model", from the expected information. `level`: of intervals and rank sets. Other
+    options: see `fit_bt` and `reconcile`; `format` and `columns`: see `read`.
+    """
+    _check(model, on, covariance, level)
+    progress("reading")
+    data = read(source, format=format, columns=columns)
+    progress("reconciling")
+    compared = reconcile(data, policy) if isinstance(data, Judgments) else data
+    fitted = _fitted(data, compared, on)
+    slots, said = _slot_judges(fitted, slot_bias)
+    judge_sigma = model == "bt-sigma" or (model == "auto" and _speakers(fitted) > 1)
+    progress("fitting")
+    fit = fit_bt(
+        fitted,
+        judge_sigma=judge_sigma,
+        slot_bias=slots,
+        ties=ties,
+        prior=prior,
+        weights=weights,
+        contexts=contexts,
+        disagreements=disagreements,
+        items=items,
+        seed=seed,
+    )
+    progress("looking for contradictions")
+    facts = examine(compared, fit)
+    progress("ordering")
+    settings: dict[str, object] = {"on": on, "policy": policy, "covariance": "model", "level": level, "seed": seed}
+    settings["weights"] = weights if isinstance(weights, str) or weights is None else "given"
+    return Ranking(
+        frame=order(fit, compared, level),
+        judges=facts.judges,
+        diagnostics=facts,
+        fit=fit,
+        settings=settings,
+        warnings=compared.warnings + said + fit.warnings + _data_warnings(compared, fit, facts.counts),
+        notes=compared.notes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Audit:
+    """The facts about a source, and its ranking where it has one."""
+
+    facts: Diagnostics
+    ranking: Ranking | None
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...]
+
+    @property
+    def decided_by_id(self) -> list[str] | None:
+        """Items whose place rests on their id; None where nothing could be ranked."""
+        if self.ranking is None:
+            return None
+        frame = self.ranking.frame
+        return frame["item"][(frame["decided_by"] == "id").to_numpy()].tolist()
+
+
+def audit(
+    source: Any,
+    *,
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    policy: str = "strict",
+    progress: Progress = _silent,
+    **settings: Any,
+) -> Audit:
+    """`rank` and its facts; where there is no usable verdict the facts alone. `settings` are those of `rank`."""
+    progress("reading")
+    data = read(source, format=format, columns=columns)
+    try:
+        ranking = rank(data, policy=policy, progress=progress, **settings)
+    except NoVerdictError as error:
+        compared = reconcile(data, policy) if isinstance(data, Judgments) else data
+        return Audit(examine(compared), None, (*compared.warnings, str(error)), compared.notes)
+    return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes)
+
+
+def diagnose(source: Any, **settings: Any) -> Diagnostics:
+    """What a source holds, who flips, what contradicts, what hangs together; also where nothing can be ranked.
+
+    `settings` are those of `rank`.
+    """
+    return audit(source, **settings).facts
+
+
+def _check(model: str, on: str, covariance: str, level: float) -> None:
+    for name, value, allowed in (("model", model, MODELS), ("on", on, FITTED), ("covariance", covariance, COVARIANCES)):
+        if value not in allowed:
+            raise SettingsError(f"no {name} {value!r}; expected one of {', '.join(allowed)}.")
+    if not 0 < level < 1:
+        raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
+
+
+def _fitted(data: Judgments | Comparisons, compared: Comparisons, on: str) -> Judgments | Comparisons:
+    if on == "comparisons":
+        return compared
+    source = data if isinstance(data, Judgments) else data.judgments
+    if source is None:
+        raise SettingsError("on='showings' needs judgments; this source holds opinions without the showings behind them.")
+    return source
+
+
+def _rows(fitted: Judgments | Comparisons) -> dict[str, np.ndarray]:
+    return showings(fitted) if isinstance(fitted, Judgments) else opinions(fitted)
+
+
+def _speakers(fitted: Judgments | Comparisons) -> int:
+    return len(np.unique(_rows(fitted)["judge"]))
+
+
+def _slot_judges(fitted: Judgments | Comparisons, slot_bias: str | bool) -> tuple[bool | list[str], tuple[str, ...]]:
+    """Judges whose slot bias can be told from the strengths, under "auto"."""
+    wanted = {"yes": True, "no": False}.get(slot_bias, slot_bias) if isinstance(slot_bias, str) else slot_bias
+    if isinstance(wanted, bool):
+        return wanted, ()
+    if wanted != "auto":
+        raise SettingsError(f"no slot_bias {slot_bias!r}; expected auto, yes or no.")
+    rows = _rows(fitted)
+    slot, lean, judge = rows["slot"], (rows["p"] - 0.5) * rows["slot"], rows["judge"]
+    n = len(fitted.judges)
+
+    def some(mask: np.ndarray) -> np.ndarray:
+        return np.bincount(judge[mask], minlength=n) > 0
+
+    shown = some(slot != 0)
+    able = some(slot > 0) & some(slot < 0) & some(lean > 0) & some(lean < 0)
+    names = np.asarray(fitted.judges, dtype=object)
+    left = names[shown & ~able]
+    if not len(left):
+        return list(names[able]), ()
+    listed = ", ".join(map(str, left[:5])) + (" ..." if len(left) > 5 else "")
+    return list(names[able]), (
+        f"no slot bias is fitted for {listed}: their one-order rows show each pair one way round, or always answer the same "
+        "slot, so that slot and strength cannot be told apart.",
+    )
+
+
+def _data_warnings(compared: Comparisons, fit: Fit, counts: dict[str, float]) -> tuple[str, ...]:
+    said = []
+    if not counts["win"]:
+        said.append("not one accepted win: the order shown rests on ties, disagreements or the ids alone.")
+    groups = compared.table["group"]
+    used = groups[(compared.table["weight"] > 0).to_numpy()].cat.codes
+    number = len(np.unique(used))
+    if 1 < number < len(used) and fit.contexts == "pooled":
+        said.append(
+            f"{len(used)} opinions come from {number} groups; standard errors treat them as independent and may be "
+            "too small."
+        )
+    return tuple(said)

@@ -1,0 +1,214 @@
+"""Fit -> order of the items, with intervals, simultaneous rank sets and tiers.
+
+Conventions: ranks are counted within a context and component, from 1. Strengths within 1e-9 share a rank and are listed
+by id. `low`, `high`: Wald interval of the centred strength (reference: the mean of its component); an end that the data
+leave open is missing. `rank_low`, `rank_high`: with probability `level` they hold for all items at once (Bonferroni
+over the pairs of the component): 1 + the number certainly above, n - the number certainly below. Tiers are the fewest
+groups of neighbours such that no certified difference lies inside one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import networkx as nx
+import numpy as np
+import pandas as pd
+from scipy.stats import norm
+
+from juryrank.diagnostics.diagnosis import Diagnostics
+from juryrank.document import ranking_document
+from juryrank.estimate import Fit, Item
+from juryrank.tables import TIED, WIN, Comparisons
+
+EQUAL = 1e-9
+ABOVE, BELOW, UNSEEN = "unbounded above", "unbounded below", "not observed"
+COLUMNS = [
+    *("context", "rank", "item", "strength", "stderr", "low", "high", "rank_low", "rank_high", "tier"),
+    *("points", "wins", "losses", "ties", "component", "decided_by", "flags"),
+]
+
+
+def order(fit: Fit, comparisons: Comparisons, level: float = 0.95) -> pd.DataFrame:
+    """One row per item (with separate contexts: per context and item), best first; columns as in `COLUMNS`."""
+    rows = pd.DataFrame({"node": np.arange(len(fit.strengths)), "item": _items(fit)})
+    rows["context"] = None if fit.contexts == "pooled" else fit.strengths.index.get_level_values("context")
+    rows["strength"], rows["stderr"] = fit.strengths.to_numpy(), fit.stderr.to_numpy()
+    rows["component"] = fit.graph.component
+    rows["group"], rows["within"] = _sorting(fit)
+    rows["unseen"] = ~fit.graph.observed
+    rows = rows.sort_values(["context", "unseen", "component", "group", "within", "item"], kind="stable")
+    rows = rows.reset_index(drop=True)
+    rows = _ranked(rows)
+    rows["flags"] = _flags(fit, rows["node"].to_numpy())
+    rows["low"], rows["high"] = _interval(rows, level)
+    certain = _certain(fit, rows, level)
+    rows["rank_low"], rows["rank_high"], rows["tier"] = certain
+    rows = rows.join(_record(fit, comparisons), on="node")
+    rows.loc[rows["unseen"], ["rank", "tier", "rank_low", "rank_high", "component", "decided_by"]] = None
+    return rows[COLUMNS]
+
+
+def _items(fit: Fit) -> pd.Index:
+    return fit.strengths.index if fit.contexts == "pooled" else fit.strengths.index.get_level_values("item")
+
+
+def _sorting(fit: Fit) -> tuple[np.ndarray, np.ndarray]:
+    """Keys that put the best first: a group of nodes that hold a place together, and the place within it.
+
+    Where every gap is finite there is one group. Else strongly connected groups follow the wins between them, and groups
+    that no chain of wins puts in order follow the id of their first item.
+    """
+    within = -fit.layout.strengths(fit.reported)
+    within = np.round(np.where(np.isnan(within), 0, within) / EQUAL) * EQUAL
+    if fit.prior.bounds_strengths or fit.graph.connected:
+        return np.zeros(len(within), np.int64), within
+    strong = fit.graph.strong
+    beats = nx.DiGraph()
+    beats.add_nodes_from(range(int(strong.max()) + 1))
+    winner, loser = fit.graph.arrows.nonzero()
+    beats.add_edges_from((int(a), int(b)) for a, b in zip(strong[winner], strong[loser], strict=True) if a != b)
+    level = np.empty(beats.number_of_nodes(), np.int64)
+    for depth, groups in enumerate(nx.topological_generations(beats)):
+        level[list(groups)] = depth
+    first = pd.Series(fit.counts.node_item).groupby(strong).min().to_numpy()
+    place = np.empty(len(level), np.int64)
+    place[np.lexsort((first, level))] = np.arange(len(level))
+    return place[strong], within
+
+
+def _ranked(rows: pd.DataFrame) -> pd.DataFrame:
+    """Shared ranks for equal strengths; `decided_by` says where an id, not a strength, put an item in its place."""
+    key = ["context", "component"]
+    frame = rows.assign(context=rows["context"].fillna(""))
+    position = frame.groupby(key, sort=False).cumcount() + 1
+    previous = frame.groupby(key, sort=False)[["within", "group"]].shift()
+    level = (frame["within"] - previous["within"]).abs() <= EQUAL
+    same = level & (frame["group"] == previous["group"])
+    rows["rank"] = position.where(~same).ffill().astype(int) if len(rows) else position
+    tied = same | same.groupby([frame["context"], frame["component"]], sort=False).shift(-1, fill_value=False)
+    rows["decided_by"] = np.where(tied, "id", "strength")
+    return rows
+
+
+def _flags(fit: Fit, nodes: np.ndarray) -> list[list[str]]:
+    marks = {ABOVE: fit.graph.unbounded_above, BELOW: fit.graph.unbounded_below, UNSEEN: ~fit.graph.observed}
+    return [[name for name, mask in marks.items() if mask[node]] for node in nodes]
+
+
+def _interval(rows: pd.DataFrame, level: float) -> tuple[np.ndarray, np.ndarray]:
+    above, below = (np.array([flag in flags for flags in rows["flags"]], bool) for flag in (ABOVE, BELOW))
+    reach = np.where(above | below, norm.ppf(level), norm.ppf(0.5 + level / 2)) * rows["stderr"].to_numpy()
+    strength = rows["strength"].to_numpy()
+    return np.where(below, np.nan, strength - reach), np.where(above, np.nan, strength + reach)
+
+
+def _certain(fit: Fit, rows: pd.DataFrame, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Rank sets and tiers, component by component."""
+    best, worst, tier = (np.full(len(rows), np.nan) for _ in range(3))
+    if fit.model_covariance is None:
+        return best, worst, tier
+    labels = rows["component"].astype(str) + "|" + rows["context"].fillna("").astype(str)
+    for places in labels.groupby(labels, sort=False).indices.values():
+        nodes = rows["node"].to_numpy()[places]
+        if not fit.graph.observed[nodes].all():
+            continue
+        above = _certainly_above(fit, nodes, level)
+        best[places] = 1 + above.sum(axis=0)
+        worst[places] = len(nodes) - above.sum(axis=1)
+        tier[places] = _tiers(above)
+    return best, worst, tier
+
+
+def _certainly_above(fit: Fit, nodes: np.ndarray, level: float) -> np.ndarray:
+    """(n, n): row certainly above column, for all pairs at once."""
+    covariance = fit.model_covariance
+    if covariance is None or len(nodes) < 2:
+        return np.zeros((len(nodes), len(nodes)), bool)
+    width = fit.layout.problem.node.shape[1]
+    block, place = np.divmod(fit.layout.place[nodes], width)
+    matrix = covariance.strengths[block[0]][np.ix_(place, place)]
+    own = np.diagonal(matrix)
+    strength = fit.reported.strength.reshape(-1)[fit.layout.place[nodes]]
+    pairs = len(nodes) * (len(nodes) - 1) / 2
+    critical = norm.isf((1 - level) / 2 / pairs)
+    with np.errstate(invalid="ignore"):
+        error = np.sqrt(own[:, None] + own[None, :] - 2 * matrix)
+        above = strength[:, None] - strength[None, :] > critical * error
+    # An infinite gap is no measured one: how sure it is stays open.
+    return above & (fit.graph.strong[nodes][:, None] == fit.graph.strong[nodes][None, :]) if _open(fit) else above
+
+
+def _open(fit: Fit) -> bool:
+    return not (fit.prior.bounds_strengths or fit.graph.connected)
+
+
+def _tiers(above: np.ndarray) -> np.ndarray:
+    tier, start, number = np.empty(len(above)), 0, 1
+    for i in range(len(above)):
+        if above[start:i, i].any():
+            start, number = i, number + 1
+        tier[i] = number
+    return tier
+
+
+def _record(fit: Fit, comparisons: Comparisons) -> pd.DataFrame:
+    """Accepted wins, losses and ties of each node; points = wins - losses."""
+    table = comparisons.table
+    status, p = table["status"].to_numpy(), table["p_a"].to_numpy()
+    count = np.where(table["weight"].to_numpy() > 0, table["count"].to_numpy(), 0.0)
+    n = len(fit.strengths)
+    a, b = (_nodes(fit, table, end) for end in ("item_a", "item_b"))
+    won_a, won_b, tied = (status == WIN) & (p > 0.5), (status == WIN) & (p < 0.5), status == TIED
+
+    def total(*parts: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+        return np.sum([np.bincount(node[mask], weights=count[mask], minlength=n) for node, mask in parts], axis=0)
+
+    wins, losses, ties = total((a, won_a), (b, won_b)), total((b, won_a), (a, won_b)), total((a, tied), (b, tied))
+    return pd.DataFrame({"points": wins - losses, "wins": wins, "losses": losses, "ties": ties})
+
+
+def _nodes(fit: Fit, table: pd.DataFrame, end: str) -> np.ndarray:
+    names = table[end].cat.categories
+    place = pd.Index(fit.counts.items).get_indexer(names)
+    item = place[table[end].cat.codes.to_numpy()]
+    if fit.contexts == "pooled":
+        return item
+    context = table["context"].cat.codes.to_numpy().astype(np.int64)
+    known = fit.counts.node_context * len(fit.counts.items) + fit.counts.node_item
+    return np.searchsorted(known, context * len(fit.counts.items) + item)
+
+
+@dataclass(frozen=True, eq=False)
+class Ranking:
+    """A ranking, what it rests on, and how it was made."""
+
+    #: columns as in `COLUMNS`; missing numbers are NaN
+    frame: pd.DataFrame
+    #: one row per judge
+    judges: pd.DataFrame
+    diagnostics: Diagnostics
+    fit: Fit
+    settings: dict[str, object]
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...] = ()
+
+    def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
+        """P(a beats b); see `Fit.probability`."""
+        return self.fit.probability(a, b, judge)
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    def __repr__(self) -> str:
+        shown = self.frame[["rank", "item", "strength", "stderr", "rank_low", "rank_high", "tier"]]
+        return (
+            f"Ranking of {len(self)} items ({self.fit.model}, {self.fit.opinions} opinions)\n{shown.to_string(index=False)}"
+        )
+
+    def _repr_html_(self) -> str:
+        return self.frame.drop(columns=["flags"]).to_html(index=False, float_format="%.3f", na_rep="")
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON document `juryrank.ranking/1`; unknown numbers are None."""
+        return ranking_document(self)

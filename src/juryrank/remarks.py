@@ -1,0 +1,70 @@
+"""What a fit has to say about itself, in sentences."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from juryrank.counts import held_by_flips
+from juryrank.optima import at_saddle, distinct
+from juryrank.solver import Solution
+from juryrank.task import Task
+
+
+def graph_warnings(task: Task) -> tuple[str, ...]:
+    said = []
+    seen = task.graph
+    pieces = len(np.unique(seen.label[seen.observed]))
+    contexts = len(np.unique(task.counts.node_context[seen.observed]))
+    if pieces > contexts:
+        where = "" if task.counts.contexts == "pooled" else f" in {contexts} contexts"
+        said.append(f"{pieces} groups of items{where} have no comparison between them: gaps across groups are undefined.")
+    if not seen.connected:
+        n = int((seen.unbounded_above | seen.unbounded_below)[seen.observed].sum())
+        told = (
+            "their gaps have no finite maximum and are given as infinite or unknown"
+            if task.open
+            else "how far they stand from the others comes from the prior alone"
+        )
+        said.append(f"{n} items never lost, or never won, against some others: {told}.")
+    held = held_by_flips(task.counts)
+    if held:
+        groups = "; ".join(", ".join(group[:5]) + (" ..." if len(group) > 5 else "") for group in held[:5])
+        said.append(f"held together by disagreements alone: {groups}.")
+    return tuple(said)
+
+
+def solution_warnings(task: Task, solutions: list[Solution], returned: Solution) -> tuple[str, ...]:
+    said = []
+    if not returned.converged:
+        said.append(
+            f"the fit has NOT converged: gradient {returned.gradient_norm:.3g} after {returned.iterations} iterations; "
+            "do not rely on these numbers."
+        )
+    if not task.judge_sigma:
+        return tuple(said)
+    if at_saddle(returned):
+        said.append(
+            "the fit stands on a saddle: judges contradict each other so evenly that the data do not say whom to "
+            "believe; see optima."
+        )
+    rivals = [s for s in distinct(solutions, task.layout) if s is not returned and orders_otherwise(task, returned, s)]
+    value = float(returned.evaluation.value)
+    better = [s for s in rivals if float(s.evaluation.value) >= value - 1e-7 * (1 + abs(value))]
+    if better:
+        gain = float(better[0].evaluation.value) - value
+        said.append(
+            f"another optimum is {'as good' if gain < 1e-6 * (1 + abs(value)) else f'better by {gain:.3g}'} and orders the "
+            "items otherwise (see optima): the returned one is the best from principled starts."
+        )
+    return tuple(said)
+
+
+def orders_otherwise(task: Task, one: Solution, other: Solution) -> bool:
+    """Whether some neighbours in the order of one solution stand otherwise, or level, in the other."""
+    first, second = task.layout.strengths(one.at), task.layout.strengths(other.at)
+    seen = np.flatnonzero(task.graph.observed)
+    order = seen[np.lexsort((-first[seen], task.graph.label[seen]))]
+    together = np.diff(task.graph.label[order]) == 0
+    scale = 1e-6 * (1 + np.abs(first[order]).max(initial=0))
+    signs = [np.sign(np.where(np.abs(d) < scale, 0, d)) for d in (np.diff(first[order]), np.diff(second[order]))]
+    return bool((together & (signs[0] != signs[1])).any())

@@ -1,0 +1,126 @@
+"""A fit that is settled and checked: counts, graph, which parameters are free, and how to climb."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, partial
+
+import numpy as np
+
+from juryrank.counts import Graph, PairCounts
+from juryrank.layout import Layout, arrange
+from juryrank.likelihoods import Parameters, Problem
+from juryrank.optima import Climb
+from juryrank.prior import Prior
+from juryrank.solver import GRADIENT, Damping, Solution, solve
+
+#: a plain fit is concave: full Newton steps are safe there
+CONCAVE = Damping(start=1e-3)
+#: BT-sigma is not: long first steps land in poor optima
+DAMPED = Damping(start=1.0)
+
+
+@dataclass(frozen=True, eq=False)
+class Task:
+    """What is to be fitted.
+
+    Where nothing bounds the strengths, an arrow of the win graph without a way back has an infinite gap at the maximum and a
+    likelihood of 1 whatever else is true: such rows are left out, and gaps exist within strongly connected groups only.
+    """
+
+    counts: PairCounts
+    graph: Graph
+    ties: str
+    judge_sigma: bool
+    #: (judges,) whether each has a slot bias, and whether any of its opinions is counted
+    slots: np.ndarray
+    spoke: np.ndarray
+    fit_tie: bool
+    prior: Prior
+
+    @property
+    def likelihood(self) -> str:
+        """The tie rule that is fitted: without ties its parameter is fixed, and the rest is plain Bradley-Terry."""
+        return self.ties if self.fit_tie else "half"
+
+    @property
+    def open(self) -> bool:
+        """Whether some gaps have no finite maximum."""
+        return not (self.graph.connected or self.prior.bounds_strengths)
+
+    @property
+    def together(self) -> np.ndarray:
+        """(nodes,) label within which gaps exist."""
+        return self.graph.strong if self.open else self.graph.label
+
+    @cached_property
+    def _fitted(self) -> PairCounts:
+        counts, strong = self.counts, self.graph.strong
+        kept = counts.keep(strong[counts.a] == strong[counts.b]) if self.open else counts
+        return kept.pool(judges=not self.has_judges, slots=not self.slots.any())
+
+    @property
+    def has_judges(self) -> bool:
+        """Whether anything is fitted per judge."""
+        return self.judge_sigma or bool(self.slots.any())
+
+    @cached_property
+    def jit(self) -> bool:
+        """Whether the work outweighs a compilation."""
+        return len(self._fitted) * len(self._fitted.judges) > 200_000
+
+    @cached_property
+    def layout(self) -> Layout:
+        """The arrays of the problem."""
+        judges = len(self._fitted.judges)
+        none = np.zeros(judges, bool)
+        return arrange(
+            self._fitted,
+            self.graph,
+            ties=self.likelihood,
+            sigma_of=self.spoke if self.judge_sigma else none,
+            slot_of=self.slots if self.slots.any() else none,
+            fit_tie=self.fit_tie,
+            prior=self.prior,
+            together=self.together,
+            pad=self.jit,
+        )
+
+    def start(self) -> Parameters:
+        """Zeros; the tie parameter where equal items would tie as often as was seen."""
+        tie = 0.0
+        if self.fit_tie:
+            share = float(self._fitted.tie.sum() / self._fitted.total.sum())
+            tie = np.log(2 * share / (1 - share)) if self.ties == "davidson" else np.log((1 + share) / (1 - share))
+        none = np.zeros(self.layout.judges)
+        return self.layout.parameters(np.zeros(len(self.counts.node_item)), none, none, float(tie))
+
+    def climb(self, damping: Damping) -> Climb:
+        """A climber from a problem and a start to a solution."""
+        return partial(self._climb, damping)
+
+    def _climb(self, damping: Damping, problem: Problem, start: Parameters) -> Solution:
+        return solve(self.likelihood, problem, start, damping, self.tolerance, jit=self.jit)
+
+    @cached_property
+    def tolerance(self) -> float:
+        """Largest gradient that counts as none: 1e-9 of the largest weight that rests on one parameter."""
+        rows = self.layout.problem.rows
+        weight = rows.wins_a + rows.wins_b + rows.ties
+        by_node = np.bincount(np.concatenate([rows.a, rows.b]), weights=np.tile(weight, 2))
+        on_judge = np.bincount(rows.judge, weights=weight).max(initial=0) if self.has_judges else 0.0
+        return GRADIENT * max(1.0, float(by_node.max(initial=0)), float(on_judge))
+
+    def gauged(self, at: Parameters) -> Parameters:
+        """Into the gauge of the report: geometric mean of sigma 1, strengths centred within what hangs together."""
+        layout = self.layout
+        border = at.border.copy()
+        free = np.flatnonzero(layout.problem.free[layout.t])
+        shift = float(border[free].mean()) if len(free) else 0.0
+        border[free] -= shift
+        flat = at.strength.reshape(-1) * np.exp(-shift)
+        seen = layout.place >= 0
+        place, label = layout.place[seen], self.together[seen]
+        means = np.bincount(label, weights=flat[place]) / np.maximum(np.bincount(label), 1)
+        flat[place] -= means[label]
+        return Parameters(flat.reshape(at.strength.shape), border)
