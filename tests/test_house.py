@@ -14,12 +14,12 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "juryrank"
 #: rooms from the bottom up; a room imports only from rooms above it in this list
 LAYERS = [
-    *("errors", "columns", "tables", "simulate", "reconciliation", "formats", "counts", "prior", "likelihoods"),
+    *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior", "likelihoods"),
     *("layout", "solver", "information", "optima", "task", "remarks", "diagnostics.cycles", "diagnostics.consistency"),
     *("diagnostics.agreement", "diagnostics", "estimate", "fitting", "diagnostics.diagnosis", "document", "ranking"),
     *("pipeline", "cli", "__main__"),
 ]
-WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulate", "cli"}
+WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "layout", "solver", "information", "optima", "task", "fitting", "estimate", "ranking"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
@@ -47,7 +47,7 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE or p.stem != "__init__"], ids=str)
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE or p.stem != "__init__"], ids=lambda path: path.stem)
 def test_imports_go_downwards(path):
     """A file imports only from rooms below its own."""
     own = LAYERS.index(room(path))
@@ -58,7 +58,7 @@ def test_imports_go_downwards(path):
             assert LAYERS.index(room(target)) <= own, f"{room(path)} imports {module}"
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_collecting_rooms_never_import_jax(path):
     """Rooms that only read, write or parse never name jax."""
     if path.parent == SOURCE and path.stem == "__init__" or room(path) not in WITHOUT_JAX:
@@ -66,7 +66,7 @@ def test_collecting_rooms_never_import_jax(path):
     assert not {m for m in imports(path) if m.split(".")[0] == "jax"}
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_mathematics_has_no_outside(path):
     """Rooms of mathematics open no file and read no clock."""
     if path.parent == SOURCE and path.stem == "__init__" or room(path) not in PURE:
@@ -75,7 +75,7 @@ def test_mathematics_has_no_outside(path):
     assert not re.search(r"\bopen\(", path.read_text())
 
 
-@pytest.mark.parametrize("path", FILES, ids=str)
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_files_stay_short(path):
     """No file of the package has more than 450 lines."""
     assert len(path.read_text().splitlines()) <= 450

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from juryrank import tables
 from juryrank.diagnostics import repetition_consistency
 from juryrank.errors import SettingsError
-from juryrank.simulate import Settings, simulate
+from juryrank.simulation import Settings, simulate
 
 EVERYTHING = {"tie_rate": 0.5, "failure_rate": 0.1, "uncertain_rate": 0.1, "context_sd": 0.5, "showing_sd": 0.5}
 

@@ -20,7 +20,7 @@ _ROOMS = {
     "diagnostics": ("cycle_rate", "cycle_witness", "repetition_consistency"),
     "ranking": ("Ranking",),
     "pipeline": ("audit", "diagnose", "rank"),
-    "simulate": ("simulate",),
+    "simulation": ("Simulation", "simulate"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}
 __all__ = sorted([*_HOME, "__version__"])

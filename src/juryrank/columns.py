@@ -123,6 +123,7 @@ def _refuse_odd_types(values: pd.Series, name: str, origin: Origin, positions: n
 
 def words(frame: pd.DataFrame, name: str, allowed: Mapping[str, int], origin: Origin) -> np.ndarray:
     """A column of agreed words -> their int8 codes; anything else is an error with a suggestion where one is near."""
+    _refuse_nested(frame[name], name, origin)
     codes, values = pd.factorize(frame[name], use_na_sentinel=False)
     table = np.array([_word(v, allowed) for v in values], dtype=np.int8)
     known = table[codes] if len(codes) else np.empty(0, np.int8)
@@ -157,6 +158,11 @@ def numbers(
 ) -> np.ndarray:
     """A column of numbers in [low, high] -> float64; NaN only where `null` is allowed."""
     column = frame[name]
+    _refuse_nested(column, name, origin)
+    if pd.api.types.is_bool_dtype(column.dtype) or (
+        column.dtype == object and pd.api.types.infer_dtype(column, skipna=True) == "boolean"
+    ):
+        raise origin.error("true and false are not numbers.", column=name)
     empty = column.isna().to_numpy()
     if not pd.api.types.is_numeric_dtype(column.dtype):
         empty = empty | (column.astype(object) == "").to_numpy()
@@ -176,6 +182,15 @@ def numbers(
     bounds = "" if np.isinf(low) else f" of at least {low:g}" if np.isinf(high) else f" between {low:g} and {high:g}"
     seen = "an empty cell" if empty[position] else repr(_plain(frame[name].iloc[position]))
     raise origin.error(f"{seen} is not {kind}{bounds}.", position=position, column=name)
+
+
+def _refuse_nested(column: pd.Series, name: str, origin: Origin) -> None:
+    if column.dtype != object:
+        return
+    nested = column.map(lambda value: isinstance(value, (list, dict, set, tuple, np.ndarray))).to_numpy(dtype=bool)
+    position = first_true(nested)
+    if position is not None:
+        raise origin.error(f"{column.iloc[position]!r} is not a single value.", position=position, column=name)
 
 
 def _plain(value: object) -> object:

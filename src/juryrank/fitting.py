@@ -220,7 +220,7 @@ def _report(
 
 def _strengths(task: Task, reported: Parameters) -> pd.Series:
     values = task.layout.strengths(reported)
-    if task.open:
+    if task.unbounded:
         above, below = task.graph.unbounded_above, task.graph.unbounded_below
         values = np.select([above & below, above, below], [np.nan, np.inf, -np.inf], default=values)
     return pd.Series(values, index=task.counts.node_index)

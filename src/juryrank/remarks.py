@@ -22,7 +22,7 @@ def graph_warnings(task: Task) -> tuple[str, ...]:
         n = int((seen.unbounded_above | seen.unbounded_below)[seen.observed].sum())
         told = (
             "their gaps have no finite maximum and are given as infinite or unknown"
-            if task.open
+            if task.unbounded
             else "how far they stand from the others comes from the prior alone"
         )
         said.append(f"{n} items never lost, or never won, against some others: {told}.")

@@ -175,7 +175,7 @@ def comparisons(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[
     slot = _small(frame, "slot", origin, -1, 1, 0)
     columns["slot"] = np.where(turned, -slot, slot).astype(np.int8)
     for name in ("flipped", "completed"):
-        columns[name] = _flags(frame, name)
+        columns[name] = _flags(frame, name, origin)
     columns["failures"] = _small(frame, "failures", origin, 0, np.inf, 0).astype(np.int64)
     columns["group"] = _groups(frame, columns["context"], origin)
     columns["count"] = numbers(frame, "count", origin, low=0) if "count" in frame.columns else columns["weight"]
@@ -265,11 +265,13 @@ def _small(frame: pd.DataFrame, name: str, origin: Origin, low: float, high: flo
     return values.astype(np.int64 if np.isinf(high) else np.int8)
 
 
-def _flags(frame: pd.DataFrame, name: str) -> np.ndarray:
+def _flags(frame: pd.DataFrame, name: str, origin: Origin) -> np.ndarray:
     if name not in frame.columns:
         return np.zeros(len(frame), bool)
-    column = frame[name]
-    return column.isin([True, 1, "true", "True", "1"]).to_numpy()
+    if pd.api.types.is_bool_dtype(frame[name].dtype):
+        return frame[name].to_numpy(dtype=bool)
+    spelled = pd.DataFrame({name: frame[name].astype(object).map(lambda value: str(value).lower())})
+    return words(spelled, name, {"false": 0, "true": 1, "0": 0, "1": 1}, origin).astype(bool)
 
 
 def _turn(a: pd.Categorical, b: pd.Categorical, turned: np.ndarray) -> tuple[pd.Categorical, pd.Categorical]:

@@ -44,19 +44,19 @@ class Task:
         return self.ties if self.fit_tie else "half"
 
     @property
-    def open(self) -> bool:
+    def unbounded(self) -> bool:
         """Whether some gaps have no finite maximum."""
         return not (self.graph.connected or self.prior.bounds_strengths)
 
     @property
     def together(self) -> np.ndarray:
         """(nodes,) label within which gaps exist."""
-        return self.graph.strong if self.open else self.graph.label
+        return self.graph.strong if self.unbounded else self.graph.label
 
     @cached_property
     def _fitted(self) -> PairCounts:
         counts, strong = self.counts, self.graph.strong
-        kept = counts.keep(strong[counts.a] == strong[counts.b]) if self.open else counts
+        kept = counts.keep(strong[counts.a] == strong[counts.b]) if self.unbounded else counts
         return kept.pool(judges=not self.has_judges, slots=not self.slots.any())
 
     @property

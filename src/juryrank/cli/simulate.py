@@ -42,7 +42,7 @@ def _number_or_all(context: click.Context, parameter: click.Parameter, value: st
 def simulate(out: Path, truth: Path | None, force: bool, **given: Any) -> None:
     """Write judgments with known truth."""
     from juryrank.formats.write import check_target, whole, write
-    from juryrank.simulate import simulate as draw
+    from juryrank.simulation import simulate as draw
 
     for path in (out, truth):
         if path is not None:
