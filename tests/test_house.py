@@ -47,8 +47,8 @@ def imports(path: Path) -> set[str]:
     return found
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE or p.stem != "__init__"], ids=lambda path: path.stem)
-def test_imports_go_downwards(path):
+@pytest.mark.parametrize("path", [p for p in FILES if p.parent != SOURCE or p.stem != "__init__"], ids=lambda path:
+path.stem) def test_imports_go_downwards(path):
     """A file imports only from rooms below its own."""
     own = LAYERS.index(room(path))
     for module in imports(path):

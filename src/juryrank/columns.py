@@ -185,7 +185,7 @@ def numbers(
 
 
 def _refuse_nested(column: pd.Series, name: str, origin: Origin) -> None:
-    if column.dtype != object:
+    if column.dtype != object or pd.api.types.infer_dtype(column, skipna=True) != "mixed":
         return
     nested = column.map(lambda value: isinstance(value, (list, dict, set, tuple, np.ndarray))).to_numpy(dtype=bool)
     position = first_true(nested)

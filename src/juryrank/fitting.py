@@ -18,7 +18,7 @@ from juryrank.prior import MAXIMUM_LIKELIHOOD, Prior
 from juryrank.remarks import graph_warnings, solution_warnings
 from juryrank.solver import Solution
 from juryrank.tables import Comparisons, Judgments, comparisons
-from juryrank.task import CONCAVE, DAMPED, Task
+from juryrank.task import COARSE, CONCAVE, DAMPED, Task
 
 Source: TypeAlias = Comparisons | Judgments | PairCounts | pd.DataFrame | list[dict]
 
@@ -171,7 +171,7 @@ def _solutions(task: Task, seed: int) -> tuple[list[Solution], Solution]:
     climb = task.climb(DAMPED)
     found = principled(task.layout, task.start(), climb)
     best = max(found, key=lambda s: (s.converged, float(s.evaluation.value)))
-    more = others(task.layout, found[1].at, climb, seed)
+    more = others(task.layout, found, task.climb(COARSE), climb, seed)
     return [*found, *more], best
 
 

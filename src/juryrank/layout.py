@@ -88,6 +88,8 @@ def arrange(
         node.reshape(blocks, width),
         component.reshape(blocks, width),
         free,
+        # Pseudo-wins are seen at sigma = 1: they do not scale.
+        scalable=1.0 if prior.pseudo_wins == 0 and sigma_of.any() else 0.0,
     )
     return Layout(problem, place, judges, slots)
 

@@ -8,6 +8,7 @@ consistent dissenter can own the global optimum), and random ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 import numpy as np
 
@@ -20,6 +21,9 @@ WIDTHS = (0.1, 0.3)
 #: judges that get a start of their own, at most
 TRUSTED = 16
 RANDOM = 8
+FEWEST = 3
+#: rows and border cells that extra starts may cost, summed over starts
+WORK = 3_000_000
 #: log sigma of a trusted judge, and of the others
 TRUST, DISTRUST = -1.5, 0.75
 
@@ -36,34 +40,51 @@ def principled(layout: Layout, start: Parameters, climb: Climb) -> list[Solution
     return [*found, climb(layout.problem, at)]
 
 
-def others(layout: Layout, plain: Parameters, climb: Climb, seed: int) -> list[Solution]:
-    """Solutions from starts that trust one judge, and from random ones."""
-    return [climb(layout.problem, start) for start in _other_starts(layout, plain, climb, seed)]
+def others(layout: Layout, found: list[Solution], coarse: Climb, fine: Climb, seed: int) -> list[Solution]:
+    """Solutions that the extra starts reach and that are not found yet.
+
+    A coarse climb tells most of them apart; only what is new is climbed to the end.
+    """
+    plain = found[1].at
+    new: list[Solution] = []
+    for start in islice(_other_starts(layout, plain, coarse, seed), _affordable(layout)):
+        end = coarse(layout.problem, start)
+        if not any(_same(end, other, 1e-5, 1e-2) for other in [*found, *new]):
+            new.append(fine(layout.problem, end.at))
+    return new
+
+
+def _affordable(layout: Layout) -> int:
+    """Fewer extra starts where each is dear; there the data are many and seldom leave two opinions."""
+    work = len(layout.problem.rows.a) + layout.problem.node.size * layout.slots
+    return max(FEWEST, WORK // work)
 
 
 def _other_starts(layout: Layout, plain: Parameters, climb: Climb, seed: int) -> Iterator[Parameters]:
+    """Random and trusting starts in turn, the judge with most votes first."""
     free = np.flatnonzero(layout.problem.free[layout.t])
     rows = layout.problem.rows
     weight = np.bincount(rows.judge, weights=rows.wins_a + rows.wins_b + rows.ties, minlength=layout.slots)
-    for judge in sorted(free, key=lambda k: -weight[k])[:TRUSTED]:
-        border = plain.border.copy()
-        border[free] = DISTRUST
-        border[judge] = TRUST
-        yield climb(_held(layout), Parameters(plain.strength, border)).at
+    trusted = sorted(free, key=lambda k: -weight[k])[:TRUSTED]
     random = np.random.default_rng(seed)
     spread = max(1.0, float(np.std(plain.strength)))
-    for _ in range(RANDOM):
-        strength = random.normal(0, spread, plain.strength.shape) * layout.problem.node
+    for turn in range(max(RANDOM, len(trusted))):
         border = plain.border.copy()
-        border[free] = random.normal(0, 1, len(free))
-        yield Parameters(strength, border)
+        if turn < RANDOM:
+            border[free] = random.normal(0, 1, len(free))
+            yield Parameters(random.normal(0, spread, plain.strength.shape) * layout.problem.node, border)
+        if turn < len(trusted):
+            border = plain.border.copy()
+            border[free] = DISTRUST
+            border[trusted[turn]] = TRUST
+            yield climb(_held(layout), Parameters(plain.strength, border)).at
 
 
 def _held(layout: Layout) -> Problem:
     """The problem with every sigma held where it starts."""
     free = layout.problem.free.copy()
     free[layout.t] = 0
-    return layout.problem._replace(free=free)
+    return layout.problem._replace(free=free, scalable=0.0)
 
 
 def _widths(layout: Layout) -> tuple[float, ...]:
@@ -84,10 +105,12 @@ def distinct(solutions: list[Solution], layout: Layout) -> list[Solution]:
     return kept
 
 
-def _same(one: Solution, other: Solution) -> bool:
-    value, strength = float(one.evaluation.value), one.at.strength
-    close = abs(value - float(other.evaluation.value)) <= 1e-7 * (1 + abs(value))
-    return close and bool(np.abs(strength - other.at.strength).max() <= 1e-4 * (1 + np.abs(strength).max()))
+def _same(one: Solution, other: Solution, value: float = 1e-7, strength: float = 1e-4) -> bool:
+    """Whether objective and strengths agree, each relatively."""
+    scale, width = 1 + abs(float(one.evaluation.value)), 1 + np.abs(one.at.strength).max()
+    if abs(float(one.evaluation.value) - float(other.evaluation.value)) > value * scale:
+        return False
+    return bool(np.abs(one.at.strength - other.at.strength).max() <= strength * width)
 
 
 def at_saddle(solution: Solution) -> bool:

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from juryrank.likelihoods import Array, Curvature, Evaluation, Parameters, Problem, evaluate, namespace
+from juryrank.likelihoods import Array, Curvature, Evaluation, Parameters, Problem, evaluate, namespace, settled
 
 STEP = 1e-9
 GRADIENT = 1e-9
@@ -26,12 +26,13 @@ ROUNDING = 1e-12
 
 
 class Damping(NamedTuple):
-    """mu: where it starts, by what it falls and rises; iterations at most."""
+    """mu: where it starts, by what it falls and rises; iterations at most; the step that counts as none."""
 
     start: float = 1.0
     fall: float = 0.2
     rise: float = 4.0
     iterations: int = 300
+    step: float = STEP
 
 
 class State(NamedTuple):
@@ -74,7 +75,7 @@ def solve(ties: str, problem: Problem, start: Parameters, damping: Damping, tole
         gradient_norm=norm,
         step=float(ended.step),
         iterations=int(ended.iteration),
-        converged=norm <= tolerance and float(ended.step) <= STEP,
+        converged=norm <= tolerance and float(ended.step) <= damping.step,
     )
 
 
@@ -132,14 +133,17 @@ def _advance(ties: str, problem: Problem, damping: Damping, tolerance: Array, st
         state.at.strength + shrink * xp.where(solved, step.strength, 0.0),
         state.at.border + shrink * xp.where(solved, step.border, 0.0),
     )
+    moved = settled(problem, moved)
     then = evaluate(ties, problem, moved)
     promised = shrink * ((now.strength * step.strength).sum() + (now.border * step.border).sum())
     gained = then.value - now.value
     drowned = promised <= ROUNDING * (1 + xp.abs(now.value))
     better = xp.where(drowned, gradient_norm(then) <= gradient_norm(now), gained >= 1e-4 * promised)
     good = solved & better & xp.isfinite(then.value)
-    arrived = solved & (length <= STEP) & (gradient_norm(now) <= tolerance)
-    mu = xp.where(good, xp.maximum(state.mu * damping.fall, 1e-14), xp.maximum(state.mu * damping.rise, 1e-9))
+    arrived = solved & (length <= damping.step) & (gradient_norm(now) <= tolerance)
+    # Near the end, where the quadratic model foretold the gain, damping may go quickly; earlier that only costs rejections.
+    fall = xp.where((state.mu < 1e-2) & (gained >= promised / 3), damping.fall**2, damping.fall)
+    mu = xp.where(good, xp.maximum(state.mu * fall, 1e-14), xp.maximum(state.mu * damping.rise, 1e-9))
     take = good & ~arrived
     return State(
         at=_choose(take, moved, state.at),

@@ -12,12 +12,14 @@ from juryrank.layout import Layout, arrange
 from juryrank.likelihoods import Parameters, Problem
 from juryrank.optima import Climb
 from juryrank.prior import Prior
-from juryrank.solver import GRADIENT, Damping, Solution, solve
+from juryrank.solver import GRADIENT, STEP, Damping, Solution, solve
 
 #: a plain fit is concave: full Newton steps are safe there
 CONCAVE = Damping(start=1e-3)
 #: BT-sigma is not: long first steps land in poor optima
 DAMPED = Damping(start=1.0)
+#: enough to tell which optimum a start leads to
+COARSE = Damping(start=1.0, iterations=60, step=1e-3)
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,11 +98,11 @@ class Task:
         return self.layout.parameters(np.zeros(len(self.counts.node_item)), none, none, float(tie))
 
     def climb(self, damping: Damping) -> Climb:
-        """A climber from a problem and a start to a solution."""
-        return partial(self._climb, damping)
+        """A climber from a problem and a start to a solution; its gradient may be as coarse as its last step."""
+        return partial(self._climb, damping, self.tolerance * damping.step / STEP)
 
-    def _climb(self, damping: Damping, problem: Problem, start: Parameters) -> Solution:
-        return solve(self.likelihood, problem, start, damping, self.tolerance, jit=self.jit)
+    def _climb(self, damping: Damping, tolerance: float, problem: Problem, start: Parameters) -> Solution:
+        return solve(self.likelihood, problem, start, damping, tolerance, jit=self.jit)
 
     @cached_property
     def tolerance(self) -> float:
