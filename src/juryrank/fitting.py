@@ -35,6 +35,7 @@ def fit_bt(
     contexts: str = "pooled",
     disagreements: str = "half",
     items: Iterable[str] | None = None,
+    extra_starts: int | None = None,
     seed: int = 0,
 ) -> Fit:
     """Fit Bradley-Terry, with a sigma per judge unless `judge_sigma=False` (BT-sigma, arXiv:2602.16610).
@@ -44,6 +45,8 @@ def fit_bt(
     one-order rows, or the names of some. `ties`: "half", "davidson", "rao-kupper". `prior=None`: maximum likelihood.
     `weights`: a Series by judge, or "consistency" (repetitions needed). `contexts`: "pooled", or "separate" (strengths per
     context; sigma and slot bias shared). `disagreements`: "half" a win each way, or "drop". `items`: the roster.
+    `extra_starts`: how many starts beside the principled ones look for other optima of BT-sigma (None: what the size of the
+    data affords), drawn with `seed`; they never change what is returned.
 
     Raises `NoVerdictError` where nothing enters the fit, `InputError` for an item that is not on the roster, and
     `SettingsError` for options without a meaning together. A fit that did not converge says so in `converged` and in a
@@ -62,7 +65,7 @@ def fit_bt(
     slots = _slot_judges(slot_bias, counts)
     fit_tie, tie_said = _tie(ties, counts)
     task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior)
-    solutions, returned = _solutions(task, seed)
+    solutions, returned = _solutions(task, extra_starts, seed)
     told = said + more + tie_said + graph_warnings(task) + solution_warnings(task, solutions, returned)
     return _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
 
@@ -163,7 +166,7 @@ def _tie(ties: str, counts: PairCounts) -> tuple[bool, tuple[str, ...]]:
     return True, ()
 
 
-def _solutions(task: Task, seed: int) -> tuple[list[Solution], Solution]:
+def _solutions(task: Task, extra_starts: int | None, seed: int) -> tuple[list[Solution], Solution]:
     """All that were found, and the one to return: the best of the principled starts."""
     if not task.judge_sigma:
         only = task.climb(CONCAVE)(task.layout.problem, task.start())
@@ -171,7 +174,7 @@ def _solutions(task: Task, seed: int) -> tuple[list[Solution], Solution]:
     climb = task.climb(DAMPED)
     found = principled(task.layout, task.start(), climb)
     best = max(found, key=lambda s: (s.converged, float(s.evaluation.value)))
-    more = others(task.layout, found, task.climb(COARSE), climb, seed)
+    more = others(task.layout, found, task.climb(COARSE), climb, seed, extra_starts)
     return [*found, *more], best
 
 

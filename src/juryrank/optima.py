@@ -40,14 +40,17 @@ def principled(layout: Layout, start: Parameters, climb: Climb) -> list[Solution
     return [*found, climb(layout.problem, at)]
 
 
-def others(layout: Layout, found: list[Solution], coarse: Climb, fine: Climb, seed: int) -> list[Solution]:
+def others(
+    layout: Layout, found: list[Solution], coarse: Climb, fine: Climb, seed: int, starts: int | None
+) -> list[Solution]:
     """Solutions that the extra starts reach and that are not found yet.
 
     A coarse climb tells most of them apart; only what is new is climbed to the end.
     """
     plain = found[1].at
     new: list[Solution] = []
-    for start in islice(_other_starts(layout, plain, coarse, seed), _affordable(layout)):
+    number = _affordable(layout) if starts is None else starts
+    for start in islice(_other_starts(layout, plain, coarse, seed), number):
         end = coarse(layout.problem, start)
         if not any(_same(end, other, 1e-5, 1e-2) for other in [*found, *new]):
             new.append(fine(layout.problem, end.at))
