@@ -14,14 +14,13 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "juryrank"
 #: rooms from the bottom up; a room imports only from rooms above it in this list
 LAYERS = [
-    *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior", "likelihoods"),
-    *("layout", "solver", "information", "optima", "task", "remarks", "diagnostics.cycles", "diagnostics.consistency"),
-    *("diagnostics.agreement", "diagnostics", "estimate", "fitting", "diagnostics.diagnosis", "document", "ranking"),
-    *("pipeline", "cli", "__main__"),
-]
-WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
-PURE = {"counts", "likelihoods", "layout", "solver", "information", "optima", "task", "fitting", "estimate", "ranking"}
-FILES = sorted(SOURCE.rglob("*.py"))
+    *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior", "likelihoods",
+    "objective"), *("layout", "solver", "information", "optima", "task", "remarks", "diagnostics.cycles",
+    "diagnostics.consistency"), *("diagnostics.agreement", "diagnostics", "estimate", "fitting",
+    "diagnostics.diagnosis", "document", "ranking"), *("pipeline", "cli", "__main__"),
+] WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"} PURE = {"counts",
+"likelihoods", "objective", "layout", "solver", "information", "optima", "task", "fitting", "estimate", "ranking"} FILES
+= sorted(SOURCE.rglob("*.py"))
 
 
 def room(path: Path) -> str:

@@ -21,7 +21,8 @@ from juryrank.counts import Graph, PairCounts
 from juryrank.errors import SettingsError
 from juryrank.information import Covariance, covariance
 from juryrank.layout import Layout
-from juryrank.likelihoods import Parameters, probabilities
+from juryrank.likelihoods import probabilities
+from juryrank.objective import TIE, Parameters
 from juryrank.prior import Prior
 
 Item = str | tuple[str, str]
@@ -92,7 +93,7 @@ class Fit:
     @cached_property
     def likelihood(self) -> str:
         """The tie rule that was fitted: a tie parameter without ties is fixed, and the rest is plain Bradley-Terry."""
-        return self.ties if self.layout.problem.free[-1] else "half"
+        return self.ties if self.layout.problem.free[TIE] else "half"
 
     @cached_property
     def model_covariance(self) -> Covariance | None:
@@ -122,10 +123,10 @@ class Fit:
     @property
     def tie_stderr(self) -> float:
         """Standard error of the logarithm of the tie parameter."""
-        return float("nan") if self.model_covariance is None else float(_root(self.model_covariance.border[-1:])[0])
+        return float("nan") if self.model_covariance is None else float(_root(self.model_covariance.border[[TIE]])[0])
 
-    def _by_judge(self, where: slice) -> pd.Series:
-        if self.model_covariance is None or len(self.sigmas) != self.layout.judges:
+    def _by_judge(self, where: np.ndarray) -> pd.Series:
+        if self.model_covariance is None or len(self.sigmas) != len(self.layout.t):
             return pd.Series(np.nan, index=self.sigmas.index)
         return pd.Series(_root(self.model_covariance.border[where]), index=self.sigmas.index)
 
@@ -181,7 +182,7 @@ class Fit:
         if judge is not None and judge not in self.sigmas.index:
             raise SettingsError(f"no judge {judge!r}; known: {', '.join(self.sigmas.index)}.")
         z = self._gap(one, other) / (1.0 if judge is None else float(self.sigmas[judge]))
-        wins, _, _ = probabilities(self.likelihood, np.asarray(z), self.reported.border[-1])
+        wins, _, _ = probabilities(self.likelihood, np.asarray(z), self.reported.border[TIE])
         return float(wins)
 
     def _node(self, item: Item) -> int:

@@ -12,7 +12,8 @@ from juryrank.counts import PairCounts, graph, tally
 from juryrank.diagnostics.consistency import consistency_weights, repetition_consistency
 from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.estimate import Fit, Optimum
-from juryrank.likelihoods import TIES, Parameters
+from juryrank.likelihoods import TIES
+from juryrank.objective import TIE, Parameters
 from juryrank.optima import distinct, others, principled
 from juryrank.prior import MAXIMUM_LIKELIHOOD, Prior
 from juryrank.remarks import graph_warnings, solution_warnings
@@ -239,7 +240,7 @@ def _tie_parameter(task: Task, reported: Parameters) -> float | None:
     if task.ties == "half":
         return None
     if task.fit_tie:
-        return float(np.exp(reported.border[-1]))
+        return float(np.exp(reported.border[TIE]))
     return 0.0 if task.ties == "davidson" else 1.0
 
 

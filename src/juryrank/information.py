@@ -14,7 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from juryrank.layout import Layout
-from juryrank.likelihoods import TIES, Curvature, Parameters, curvature, probabilities, view
+from juryrank.likelihoods import TIES, probabilities
+from juryrank.objective import TIE, Curvature, Parameters, curvature, sum_at, view
 
 #: a judge's parameter with less information than this share of its votes is not estimated at all
 NONE = 1e-10
@@ -48,9 +49,9 @@ def information(ties: str, layout: Layout, at: Parameters) -> Curvature:
     """Expected information of the observed rows at some parameters."""
     rows = layout.problem.rows
     seen = view(rows, at)
-    total = (rows.wins_a + rows.wins_b + rows.ties) * rows.observed
-    a, b, tie = probabilities(ties, seen.z, seen.c)
-    pieces = TIES[ties](seen.z, seen.c, total * a, total * b, total * tie)
+    total, c = rows.weight * rows.observed, at.border[TIE]
+    a, b, tie = probabilities(ties, seen.z, c)
+    pieces = TIES[ties](seen.z, c, total * a, total * b, total * tie)
     flat = pieces._replace(z=np.zeros_like(seen.z))
     return curvature(rows, seen, flat, at)
 
@@ -62,7 +63,7 @@ def covariance(ties: str, layout: Layout, at: Parameters) -> Covariance | None:
         return None
     info = information(ties, layout, at)
     known = _informed(info, layout)
-    scaled = known & (np.arange(len(known)) < layout.slots)
+    scaled = known & (problem.log_sigma > 0)
     same = (problem.component[:, :, None] == problem.component[:, None, :]) * _outer(problem.node)
     try:
         return _constrained(info, problem.node, same, known, scaled, at.strength)
@@ -71,10 +72,13 @@ def covariance(ties: str, layout: Layout, at: Parameters) -> Covariance | None:
 
 
 def _informed(info: Curvature, layout: Layout) -> np.ndarray:
-    rows = layout.problem.rows
-    weight = np.bincount(rows.judge, weights=(rows.wins_a + rows.wins_b + rows.ties), minlength=layout.slots)
-    enough = NONE * np.concatenate([weight, weight, [weight.sum()]])
-    return (layout.problem.free > 0) & (np.diagonal(info.border) > enough)
+    rows, size = layout.problem.rows, len(layout.problem.free)
+    weight = np.zeros(size)
+    for place in (rows.t, rows.bias):
+        if place is not None:
+            weight += sum_at(place, rows.weight, size)
+    weight[TIE] = rows.weight.sum()
+    return (layout.problem.free > 0) & (np.diagonal(info.border) > NONE * weight)
 
 
 def _outer(node: np.ndarray) -> np.ndarray:

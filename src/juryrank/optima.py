@@ -13,7 +13,7 @@ from itertools import islice
 import numpy as np
 
 from juryrank.layout import Layout
-from juryrank.likelihoods import Parameters, Problem
+from juryrank.objective import Parameters, Problem, sum_at
 from juryrank.solver import Solution
 
 #: widths of log sigma on the way from plain Bradley-Terry to the prior's own
@@ -59,15 +59,15 @@ def others(
 
 def _affordable(layout: Layout) -> int:
     """Fewer extra starts where each is dear; there the data are many and seldom leave two opinions."""
-    work = len(layout.problem.rows.a) + layout.problem.node.size * layout.slots
+    work = len(layout.problem.rows.a) + layout.problem.node.size * len(layout.problem.free)
     return max(FEWEST, WORK // work)
 
 
 def _other_starts(layout: Layout, plain: Parameters, climb: Climb, seed: int) -> Iterator[Parameters]:
     """Random and trusting starts in turn, the judge with most votes first."""
-    free = np.flatnonzero(layout.problem.free[layout.t])
+    free = np.flatnonzero(layout.problem.log_sigma)
     rows = layout.problem.rows
-    weight = np.bincount(rows.judge, weights=rows.wins_a + rows.wins_b + rows.ties, minlength=layout.slots)
+    weight = sum_at(rows.t, rows.weight, len(layout.problem.free))
     trusted = sorted(free, key=lambda k: -weight[k])[:TRUSTED]
     random = np.random.default_rng(seed)
     spread = max(1.0, float(np.std(plain.strength)))
@@ -85,18 +85,18 @@ def _other_starts(layout: Layout, plain: Parameters, climb: Climb, seed: int) ->
 
 def _held(layout: Layout) -> Problem:
     """The problem with every sigma held where it starts."""
-    free = layout.problem.free.copy()
-    free[layout.t] = 0
-    return layout.problem._replace(free=free, scalable=0.0)
+    problem = layout.problem
+    return problem._replace(free=problem.free * (1 - problem.log_sigma), scalable=0.0)
 
 
 def _widths(layout: Layout) -> tuple[float, ...]:
-    own = layout.problem.prior.log_sigma
+    own = float((layout.problem.prior.border * layout.problem.log_sigma).max())
     return tuple(w for w in WIDTHS if w**-2 > own)
 
 
 def _narrow(problem: Problem, width: float) -> Problem:
-    return problem._replace(prior=problem.prior._replace(log_sigma=width**-2))
+    border = np.where(problem.log_sigma > 0, width**-2, problem.prior.border)
+    return problem._replace(prior=problem.prior._replace(border=border))
 
 
 def distinct(solutions: list[Solution], layout: Layout) -> list[Solution]:

@@ -1,4 +1,4 @@
-"""A damped Newton method for the objectives of `likelihoods`, on JAX or, for small problems, on numpy.
+"""A damped Newton method for the problems of `objective`, on JAX or, for small problems, on numpy.
 
 Conventions: one step solves (M + mu D) d = g with g the gradient, M the negative Hessian and D the positive part of its
 diagonal on the scale of the data; mu falls after a good step and rises after a bad one (Levenberg 1944, Marquardt
@@ -15,7 +15,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import scipy.linalg
 
-from juryrank.likelihoods import Array, Curvature, Evaluation, Parameters, Problem, evaluate, namespace, settled
+from juryrank.likelihoods import Array, namespace
+from juryrank.objective import Curvature, Evaluation, Parameters, Problem, evaluate, settled
 
 STEP = 1e-9
 GRADIENT = 1e-9
@@ -166,12 +167,12 @@ def newton_step(now: Evaluation, mu: Array) -> Parameters:
     """Solve the damped Newton equations; NaN where the damped matrix is not positive definite."""
     xp = namespace(now.border)
     blocks, side, border = now.curvature
-    count, width, judges = side.shape
+    count, width, size = side.shape
     on_blocks = xp.diagonal(blocks, axis1=1, axis2=2)
     on_border = xp.maximum(xp.diagonal(border), border_scale(now.curvature))
     damped = blocks + mu * on_blocks[:, :, None] * xp.eye(width)
     solved = _solve(damped, xp.concatenate([side, now.strength[:, :, None]], axis=2))
-    flat = side.reshape(count * width, judges).T @ solved.reshape(count * width, judges + 1)
+    flat = side.reshape(count * width, size).T @ solved.reshape(count * width, size + 1)
     schur = border + mu * xp.diag(on_border) - flat[:, :-1]
     step = _solve(schur[None], (now.border - flat[:, -1])[None, :, None])[0, :, 0]
     return Parameters(solved[:, :, -1] - solved[:, :, :-1] @ step, step)

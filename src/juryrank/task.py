@@ -9,7 +9,7 @@ import numpy as np
 
 from juryrank.counts import Graph, PairCounts
 from juryrank.layout import Layout, arrange
-from juryrank.likelihoods import Parameters, Problem
+from juryrank.objective import Parameters, Problem
 from juryrank.optima import Climb
 from juryrank.prior import Prior
 from juryrank.solver import GRADIENT, STEP, Damping, Solution, solve
@@ -94,8 +94,7 @@ class Task:
         if self.fit_tie:
             share = float(self._fitted.tie.sum() / self._fitted.total.sum())
             tie = np.log(2 * share / (1 - share)) if self.ties == "davidson" else np.log((1 + share) / (1 - share))
-        none = np.zeros(self.layout.judges)
-        return self.layout.parameters(np.zeros(len(self.counts.node_item)), none, none, float(tie))
+        return self.layout.start(float(tie))
 
     def climb(self, damping: Damping) -> Climb:
         """A climber from a problem and a start to a solution; its gradient may be as coarse as its last step."""
@@ -108,16 +107,15 @@ class Task:
     def tolerance(self) -> float:
         """Largest gradient that counts as none: 1e-9 of the largest weight that rests on one parameter."""
         rows = self.layout.problem.rows
-        weight = rows.wins_a + rows.wins_b + rows.ties
-        by_node = np.bincount(np.concatenate([rows.a, rows.b]), weights=np.tile(weight, 2))
-        on_judge = np.bincount(rows.judge, weights=weight).max(initial=0) if self.has_judges else 0.0
-        return GRADIENT * max(1.0, float(by_node.max(initial=0)), float(on_judge))
+        on_node = np.bincount(np.concatenate([rows.a, rows.b]), weights=np.tile(rows.weight, 2))
+        on_judge = [np.bincount(place, weights=rows.weight) for place in (rows.t, rows.bias) if place is not None]
+        return GRADIENT * max(1.0, *(float(weight.max(initial=0)) for weight in (on_node, *on_judge)))
 
     def gauged(self, at: Parameters) -> Parameters:
         """Into the gauge of the report: geometric mean of sigma 1, strengths centred within what hangs together."""
         layout = self.layout
         border = at.border.copy()
-        free = np.flatnonzero(layout.problem.free[layout.t])
+        free = np.flatnonzero(layout.problem.log_sigma)
         shift = float(border[free].mean()) if len(free) else 0.0
         border[free] -= shift
         flat = at.strength.reshape(-1) * np.exp(-shift)
