@@ -44,7 +44,10 @@ def main() -> None:
 
 def settings_of(judgments: jr.Judgments, compared: jr.Comparisons) -> list[tuple[str, object, dict]]:
     """Models x data."""
-    sources = [("comparisons, flips half", compared, {}), ("comparisons, flips dropped", compared, {"disagreements": "drop"})]
+    sources = [
+        ("comparisons, flips half", compared, {}),
+        ("comparisons, flips dropped", compared, {"disagreements": "drop"}),
+    ]
     sources += [("showings", judgments, {})]
     found = []
     for name, source, more in sources:

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 import pandas as pd
 
-if TYPE_CHECKING:
-    from juryrank.diagnostics.diagnosis import Diagnostics
-    from juryrank.ranking import Ranking
+from juryrank.diagnostics.diagnosis import Diagnostics
+from juryrank.estimate import Fit
 
 RANKING_SCHEMA = "juryrank.ranking/1"
 AUDIT_SCHEMA = "juryrank.audit/1"
@@ -20,18 +20,19 @@ WHOLE |= {"points", "wins", "losses", "ties"}
 LISTED = 100
 
 
-def ranking_document(ranking: Ranking) -> dict[str, Any]:
-    """`juryrank.ranking/1`."""
-    fit, facts = ranking.fit, ranking.diagnostics
+def ranking_document(
+    frame: pd.DataFrame, facts: Diagnostics, fit: Fit, settings: Mapping[str, object], warnings: tuple[str, ...]
+) -> dict[str, Any]:
+    """`juryrank.ranking/1`; `frame` has a row per item."""
     return {
         "schema": RANKING_SCHEMA,
-        "ranking": records(ranking.frame),
+        "ranking": records(frame),
         **_counted(facts),
-        "judges": records(ranking.judges),
+        "judges": records(facts.judges),
         "diagnostics": diagnostics_document(facts),
         "fit": {
             "model": fit.model,
-            **{name: plain(value) for name, value in ranking.settings.items()},
+            **{name: plain(value) for name, value in settings.items()},
             "contexts": fit.contexts,
             "prior": {
                 "strength_sd": fit.prior.strength_sd,
@@ -50,7 +51,7 @@ def ranking_document(ranking: Ranking) -> dict[str, Any]:
             "objective": plain(fit.objective),
             "comparisons": fit.opinions,
         },
-        "warnings": list(ranking.warnings),
+        "warnings": list(warnings),
     }
 
 

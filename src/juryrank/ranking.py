@@ -211,4 +211,4 @@ class Ranking:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON document `juryrank.ranking/1`; unknown numbers are None."""
-        return ranking_document(self)
+        return ranking_document(self.frame, self.diagnostics, self.fit, self.settings, self.warnings)
