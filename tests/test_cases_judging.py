@@ -44,9 +44,7 @@ def pair(x: str, y: str, original: str, flipped: str) -> pd.DataFrame:
 @pytest.mark.parametrize(("original", "flipped", "lenient", "strict"), NINE)
 @pytest.mark.parametrize(("x", "y"), [("a", "b"), ("b", "a")])
 @pytest.mark.parametrize("stored", ["original first", "flipped first"])
-def test_c32_the_nine_rows(
-    original: str, flipped: str, lenient: tuple, strict: tuple, x: str, y: str, stored: str
-) -> None:
+def test_c32_the_nine_rows(original: str, flipped: str, lenient: tuple, strict: tuple, x: str, y: str, stored: str) -> None:
     """Each row of the table gives its status and its winner under both policies, wherever X stands in the alphabet."""
     names = {"X": x, "Y": y, None: None}
     frame = pair(x, y, original, flipped)

@@ -262,3 +262,75 @@ def test_c49i_ids_of_mixed_type_are_refused_or_kept_apart() -> None:
         assert list(plain(rows).strengths.index) == ["1", "10", "b"]
         assert [row["item"] for row in jr.rank(rows).to_dict()["ranking"]] == ["1", "10", "b"]
     assert list(plain(pd.DataFrame({"item_a": [2, 10], "item_b": [10, 2], "p_a": 1})).strengths.index) == ["10", "2"]
+
+
+def rows(*opinions: tuple) -> pd.DataFrame:
+    """Opinions as (item_a, item_b, p_a[, slot[, judge]])."""
+    filled = [(*row, *(0, "j")[len(row) - 3 :]) for row in opinions]
+    return pd.DataFrame(filled, columns=["item_a", "item_b", "p_a", "slot", "judge"])
+
+
+# Every opinion can be met ever better by strengths, tie parameter and slot bias that grow together: no maximum exists.
+NO_MAXIMUM = {
+    "davidson, a win and a tie": (rows(("A", "B", 1), ("A", "B", 0.5)), {"ties": "davidson"}),
+    "rao-kupper, a win and a tie": (rows(("A", "B", 1), ("A", "B", 0.5)), {"ties": "rao-kupper"}),
+    "davidson, a path of ties": (
+        rows(("c", "d", 0.5), ("a", "c", 0.5), ("b", "d", 0.5), ("b", "d", 1)),
+        {"ties": "davidson"},
+    ),
+    "davidson, a win apart from a tie": (rows(("A", "B", 1), ("C", "D", 0.5)), {"ties": "davidson"}),
+    "rao-kupper, a win apart from a tie": (rows(("A", "B", 1), ("C", "D", 0.5)), {"ties": "rao-kupper"}),
+    "a slot bias that grows with a gap": (rows(("b", "c", 0.5), ("b", "d", 0.5, -1), ("c", "d", 1)), {"slot_bias": True}),
+    "a judge of one slot": (
+        rows(("a", "b", 1, -1, "j"), *[("a", "b", 1, s, "k") for s in (-1, -1, 1, -1)], ("a", "b", 0, 0, "j")),
+        {"slot_bias": True},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_MAXIMUM)
+def test_c01_no_maximum_is_said_in_every_model(name: str) -> None:
+    """Where strengths, tie parameter and slot bias have no finite maximum a fit refuses, or gives no bare finite number."""
+    frame, options = NO_MAXIMUM[name]
+    try:
+        fit = plain(frame, **options)
+    except jr.JuryrankError:
+        return
+    settled = np.isfinite(fit.strengths).all() and np.isfinite(fit.slot_biases).all()
+    assert fit.warnings
+    assert not (settled and fit.converged)
+
+
+@pytest.mark.parametrize("prior", [None, jr.Prior(None, None, None, pseudo_wins=1), jr.Prior()])
+def test_c03_a_gap_that_a_slot_bias_explains_as_well_is_said_to_be_open(prior: jr.Prior | None) -> None:
+    """Where one pair is always shown one way round a fitted slot bias leaves its gap undefined, and a warning says so."""
+    frame = rows(*[("A", "B", p, 1) for p in (1, 1, 1, 0)])
+    try:
+        fit = plain(frame, slot_bias=True, prior=prior)
+    except jr.JuryrankError:
+        return
+    assert fit.warnings
+
+
+# Judges of whom one is perfect, or both contradict each other: sigma has no finite maximum.
+NO_SIGMA = {
+    "opposed": (rows(("a", "c", 0, 0, "j"), ("a", "c", 1, -1, "k")), {"slot_bias": True}),
+    "one perfect": (
+        rows(
+            *[("a", "b", 1, 0, "j"), ("b", "d", 0, 0, "k"), ("a", "b", 0, 0, "j"), ("a", "d", 0.5, 0, "j")],
+            *[("a", "d", 0, 0, "j"), ("b", "d", 0, 0, "k"), ("b", "d", 0, 0, "k"), ("a", "d", 1, 0, "k")],
+        ),
+        {},
+    ),
+}
+
+
+@pytest.mark.parametrize("name", NO_SIGMA)
+def test_c49e_a_fit_without_a_maximum_is_no_crash(name: str) -> None:
+    """A BT-sigma likelihood without a maximum ends in a refusal or a warning, never in an error of linear algebra."""
+    frame, options = NO_SIGMA[name]
+    try:
+        fit = jr.fit_bt(frame, prior=None, **options)
+    except jr.JuryrankError:
+        return
+    assert fit.warnings

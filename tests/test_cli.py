@@ -95,12 +95,16 @@ def test_audit_names_groups_without_a_comparison(call, tmp_path):
 
 
 BAD = {
-    "unknown outcome": ("first,second,outcome\na,b,first\na,c,banana\n", "row 2, column 'outcome': 'banana'"), "empty
-    outcome": ("first,second,outcome\na,b,\n", "row 1, column 'outcome': an empty cell"), "self comparison":
-    ("first,second,outcome\na,b,first\nc,c,first\n", "row 2, column 'first': 'c' is compared with itself"), "negative
-    weight": ("first,second,outcome,weight\na,b,first,-1\n", "row 1, column 'weight': '-1'"), "nan weight":
-    ("first,second,outcome,weight\na,b,first,nan\n", "row 1, column 'weight': 'nan'"), "empty file": ("", "empty"), "no
-    known columns": ("x,y\n1,2\n", "the columns fit no format"),
+    "unknown outcome": ("first,second,outcome\na,b,first\na,c,banana\n", "row 2, column 'outcome': 'banana'"),
+    "empty outcome": ("first,second,outcome\na,b,\n", "row 1, column 'outcome': an empty cell"),
+    "self comparison": (
+        "first,second,outcome\na,b,first\nc,c,first\n",
+        "row 2, column 'first': 'c' is compared with itself",
+    ),
+    "negative weight": ("first,second,outcome,weight\na,b,first,-1\n", "row 1, column 'weight': '-1'"),
+    "nan weight": ("first,second,outcome,weight\na,b,first,nan\n", "row 1, column 'weight': 'nan'"),
+    "empty file": ("", "empty"),
+    "no known columns": ("x,y\n1,2\n", "the columns fit no format"),
 }
 
 
@@ -125,8 +129,8 @@ def test_bad_input_is_exit_2(call, tmp_path, command, text, says):
 )
 def test_bad_usage_is_exit_2(call, authored, options):
     """An option without a meaning ends with exit code 2 and no ranking."""
-    code, out, _ = call("rank", authored, *options) if options[0] != "--weights" else call(
-        "rank", _wins(authored.parent), *options
+    code, out, _ = (
+        call("rank", authored, *options) if options[0] != "--weights" else call("rank", _wins(authored.parent), *options)
     )
     assert (code, out) == (2, "")
 

@@ -127,9 +127,7 @@ def test_a_mixed_document_is_read_as_opinions_throughout() -> None:
     assert isinstance(made, Comparisons)
     assert made.frame["winner"].tolist() == ["sysX", "sysY"]
     assert "1 entry has no votes." in made.notes
-    assert any(
-        note.startswith("1 vote has no observations, so every vote is read as the opinion") for note in made.notes
-    )
+    assert any(note.startswith("1 vote has no observations, so every vote is read as the opinion") for note in made.notes)
 
 
 def test_documents_are_read_from_files_and_without_optional_keys(tmp_path: Path) -> None:

@@ -59,9 +59,7 @@ def test_a_line_separator_inside_a_text_ends_no_line(tmp_path: Path) -> None:
 
 def test_jsonl_beyond_one_piece_keeps_rows_and_columns_together(tmp_path: Path) -> None:
     """Files longer than one parsed piece are read whole, with columns that begin late, and errors keep their lines."""
-    lines = [
-        json.dumps({"first": f"i{n % 7}", "second": "z", "outcome": "first", "repetition": n}) for n in range(45_000)
-    ]
+    lines = [json.dumps({"first": f"i{n % 7}", "second": "z", "outcome": "first", "repetition": n}) for n in range(45_000)]
     lines[44_000] = lines[44_000][:-1] + ', "cost": 1.5}'
     made = read(written(tmp_path, "l.jsonl", "\n".join(lines)))
     assert len(made) == 45_000
@@ -126,9 +124,12 @@ def test_ids_of_mixed_type_are_refused_where_they_stand(ids: tuple[object, objec
 
 def test_whole_numbers_and_texts_may_stand_side_by_side() -> None:
     """C-49i: integer ids are read as text, in a stable order."""
-    assert read(
-        [{"first": 10, "second": "b", "outcome": "tie"}, {"first": 9, "second": 1, "outcome": "tie"}]
-    ).items == ["1", "10", "9", "b"]
+    assert read([{"first": 10, "second": "b", "outcome": "tie"}, {"first": 9, "second": 1, "outcome": "tie"}]).items == [
+        "1",
+        "10",
+        "9",
+        "b",
+    ]
 
 
 def test_records_must_have_text_keys() -> None:

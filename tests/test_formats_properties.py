@@ -19,9 +19,7 @@ IDS = st.one_of(
     st.sampled_from(
         ["NA", "None", "007", "7", "tie", "null", "nan", "first", "true", "1e3", "a,b", '"', "'", "é", "e\u0301"]
     ),
-    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6).filter(
-        str.strip
-    ),
+    st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1, max_size=6).filter(str.strip),
 )
 
 

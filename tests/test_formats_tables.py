@@ -62,9 +62,7 @@ def test_the_frame_of_comparisons_reads_back_as_it_was(tmp_path: Path) -> None:
     same(read(made.frame).frame, made.frame)
 
 
-@pytest.mark.parametrize(
-    ("written_flag", "meant"), [("TRUE", True), ("1", True), (1.0, True), ("false", False), (0, False)]
-)
+@pytest.mark.parametrize(("written_flag", "meant"), [("TRUE", True), ("1", True), (1.0, True), ("false", False), (0, False)])
 def test_flags_are_read_as_programs_write_them(written_flag: object, meant: bool) -> None:
     """True and false are known in the spellings of spreadsheets, R and pandas."""
     made = read([{"item_a": "a", "item_b": "b", "p_a": 0.5, "status": "disagreement", "flipped": written_flag}])

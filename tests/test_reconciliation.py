@@ -55,7 +55,7 @@ def near(a: float, b: float) -> bool:
 @pytest.mark.parametrize("policy", POLICIES)
 @pytest.mark.parametrize(("x", "y"), [("a", "b"), ("b", "a"), ("Z", "a"), ("10", "9")])
 def test_every_pair_of_answers(policy: str, x: str, y: str) -> None:
-    """All 36 pairs of answers, stored either way, have the status, winner and p of the table, here and in the scalar form."""
+    """All 36 pairs of answers, stored either way, have the status, winner and p of the table, in both forms."""
     low, high = sorted((x, y))
     for forward, reverse in itertools.product(ANSWERS, repeat=2):
         one = forward if forward not in DECISIVE else side(forward, (x, y))
@@ -80,6 +80,14 @@ def test_every_pair_of_answers(policy: str, x: str, y: str) -> None:
             decisive and one != other,
         )
         assert near(pair.p_a, p if x == low else 1 - p)
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+def test_the_policy_that_was_used_stands_with_the_result(policy: str) -> None:
+    """A ranking of comparisons names the policy that reconciled them, not the one that was never used."""
+    frame = pd.DataFrame({"first": ["a", "b"], "second": ["b", "a"], "outcome": ["first", "tie"]})
+    assert jr.rank(frame, policy=policy).to_dict()["fit"]["policy"] == policy
+    assert jr.rank(jr.reconcile(frame, policy)).to_dict()["fit"]["policy"] == policy
 
 
 @pytest.mark.parametrize("policy", POLICIES)

@@ -161,7 +161,7 @@ class Fit:
             return Contrast(a, b, zero, zero, zero, zero, float("nan"), level)
         gap, error = self._gap(one, other), self._gap_stderr(one, other)
         up, down = self._open(one, other)
-        reach = norm.ppf(0.5 + level / 2) if not (up or down) else norm.ppf(level)
+        reach = float(norm.ppf(level if up or down else 0.5 + level / 2))
         finite = math.isfinite(gap) and math.isfinite(error)
         return Contrast(
             a,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -12,11 +13,12 @@ from juryrank.counts import PairCounts, graph, tally
 from juryrank.diagnostics.consistency import consistency_weights, repetition_consistency
 from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.estimate import Fit, Optimum
+from juryrank.existence import out_of_reach
 from juryrank.likelihoods import TIES
 from juryrank.objective import TIE, Parameters
 from juryrank.optima import distinct, others, principled
 from juryrank.prior import MAXIMUM_LIKELIHOOD, Prior
-from juryrank.remarks import graph_warnings, solution_warnings
+from juryrank.remarks import confounded, graph_warnings, solution_warnings
 from juryrank.solver import Solution
 from juryrank.tables import Comparisons, Judgments, comparisons
 from juryrank.task import COARSE, CONCAVE, DAMPED, Task
@@ -58,6 +60,8 @@ def fit_bt(
     source = _opened(source)
     counts = _counts(source, contexts, hard, ties, disagreements, items)
     by_judge, said = _weights(source, counts, weights)
+    if len(counts.items) < 2:
+        raise InputError(f"{len(counts.items)} item{'s' * (len(counts.items) != 1)}: a ranking needs at least two.")
     counts = counts.weighted(by_judge.to_numpy())
     if not len(counts):
         raise NoVerdictError("not one usable verdict: every opinion is an abstention, a failure or dropped.")
@@ -67,8 +71,14 @@ def fit_bt(
     fit_tie, tie_said = _tie(ties, counts)
     task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior)
     solutions, returned = _solutions(task, extra_starts, seed)
+    if out_of_reach(task.likelihood, task.layout, returned.at):
+        raise SettingsError(
+            "the maximum likelihood does not exist: strengths, slot biases or the tie parameter grow together without end. "
+            "Give a prior, or leave the slot bias or the tie parameter out."
+        )
     told = said + more + tie_said + graph_warnings(task) + solution_warnings(task, solutions, returned)
-    return _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
+    fit = _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
+    return replace(fit, warnings=fit.warnings + confounded(fit))
 
 
 def _check(ties: str, disagreements: str) -> None:
@@ -102,6 +112,8 @@ def _counts(
 
 def on_roster(counts: PairCounts, items: Iterable[str]) -> PairCounts:
     """The counts with every item of a roster as a node; an item that is not on it is an error."""
+    if isinstance(items, str):
+        raise SettingsError(f"items={items!r} is one text; expected the ids of the roster, one by one.")
     roster = {str(item) for item in items}
     unknown = sorted(set(counts.items) - roster)
     if unknown:
@@ -240,7 +252,7 @@ def _tie_parameter(task: Task, reported: Parameters) -> float | None:
     if task.ties == "half":
         return None
     if task.fit_tie:
-        return float(np.exp(reported.border[TIE]))
+        return float(np.exp(min(reported.border[TIE], 700.0)))
     return 0.0 if task.ties == "davidson" else 1.0
 
 

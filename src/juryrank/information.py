@@ -19,6 +19,8 @@ from juryrank.objective import TIE, Curvature, Parameters, curvature, sum_at, vi
 
 #: a judge's parameter with less information than this share of its votes is not estimated at all
 NONE = 1e-10
+#: a pivot this small, on the scale of its own diagonal, is rounding and no information
+NOT_IDENTIFIED = 1e-12
 #: nodes of one block whose dense covariance is still affordable
 WIDEST = 4000
 
@@ -91,7 +93,8 @@ def _constrained(
     width = node.shape[1]
     eye = np.eye(width)
     ridge = max(float(np.einsum("cii->", info.blocks)) / max(node.sum(), 1.0), 1e-12)
-    blocks = info.blocks + ridge * same + (1 - node)[:, :, None] * eye
+    share = same / np.maximum(same.sum(axis=2, keepdims=True), 1)
+    blocks = info.blocks + ridge * share + (1 - node)[:, :, None] * eye
     inverse = _inverse(blocks)
     q = np.flatnonzero(known)
     side = info.side[:, :, q]
@@ -101,7 +104,6 @@ def _constrained(
     if scale.any():
         border = border + float(np.trace(info.border)) / len(q) * np.outer(scale, scale)
     below = _inverse(border[None])[0] if len(q) else border
-    share = same / np.maximum(same.sum(axis=2, keepdims=True), 1)
     centred = eye - share
     strengths = centred @ (inverse + across @ below @ np.swapaxes(across, 1, 2)) @ np.swapaxes(centred, 1, 2)
     if scale.any():
@@ -120,5 +122,7 @@ def _inverse(matrices: np.ndarray) -> np.ndarray:
     """Inverse of positive definite matrices; LinAlgError where one is not."""
     scale = 1 / np.sqrt(np.maximum(np.einsum("cii->ci", matrices), 1e-300))
     unit = scale[:, :, None] * scale[:, None, :]
-    np.linalg.cholesky(matrices * unit)  # raises where a direction is not identified
+    pivots = np.einsum("cii->ci", np.linalg.cholesky(matrices * unit)) ** 2
+    if pivots.min(initial=1.0) < NOT_IDENTIFIED:
+        raise np.linalg.LinAlgError("a direction is not identified")
     return np.linalg.inv(matrices * unit) * unit

@@ -118,8 +118,13 @@ def _same(one: Solution, other: Solution, value: float = 1e-7, strength: float =
 
 def at_saddle(solution: Solution) -> bool:
     """Whether the objective still rises in some direction at a point without gradient."""
+    if not solution.converged:
+        return False
     blocks, side, border = solution.evaluation.curvature
-    across = np.linalg.solve(blocks, side)
+    try:
+        across = np.linalg.solve(blocks, side)
+    except np.linalg.LinAlgError:
+        return False
     schur = border - np.einsum("cwi,cwj->ij", side, across)
     values = np.linalg.eigvalsh(schur)
     return bool(values[0] < -1e-9 * max(1.0, float(np.abs(values[-1]))))

@@ -83,7 +83,8 @@ def rank(
     progress("looking for contradictions")
     facts = examine(compared, fit)
     progress("ordering")
-    settings: dict[str, object] = {"on": on, "policy": policy, "covariance": "model", "level": level, "seed": seed}
+    used = None if compared.judgments is None else compared.policy
+    settings: dict[str, object] = {"on": on, "policy": used, "covariance": "model", "level": level, "seed": seed}
     settings["weights"] = weights if isinstance(weights, str) or weights is None else "given"
     return Ranking(
         frame=order(fit, compared, level),

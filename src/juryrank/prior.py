@@ -27,9 +27,9 @@ class Prior:
     def __post_init__(self) -> None:
         for name in ("strength_sd", "log_sigma_sd", "slot_sd"):
             width = getattr(self, name)
-            if width is not None and not (math.isfinite(width) and width > 0):
+            if width is not None and not (_is_number(width) and width > 0):
                 raise SettingsError(f"{name} is {width!r}; expected a positive number, or None for a flat prior.")
-        if not (math.isfinite(self.pseudo_wins) and self.pseudo_wins >= 0):
+        if not (_is_number(self.pseudo_wins) and self.pseudo_wins >= 0):
             raise SettingsError(f"pseudo_wins is {self.pseudo_wins!r}; expected a number of at least 0.")
 
     @property
@@ -43,6 +43,10 @@ class Prior:
         widths = {"strength": self.strength_sd, "log sigma": self.log_sigma_sd, "slot": self.slot_sd}
         parts = [f"{name} sd {'flat' if width is None else format(width, 'g')}" for name, width in widths.items()]
         return ", ".join(parts) + (f", {self.pseudo_wins:g} pseudo-wins a pair" if self.pseudo_wins else "")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
 
 
 MAXIMUM_LIKELIHOOD = Prior(strength_sd=None, log_sigma_sd=None, slot_sd=None)

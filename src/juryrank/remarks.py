@@ -5,6 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from juryrank.counts import held_by_flips
+from juryrank.estimate import Fit
+from juryrank.information import WIDEST
 from juryrank.optima import at_saddle, distinct
 from juryrank.solver import Solution
 from juryrank.task import Task
@@ -31,6 +33,16 @@ def graph_warnings(task: Task) -> tuple[str, ...]:
         groups = "; ".join(", ".join(group[:5]) + (" ..." if len(group) > 5 else "") for group in held[:5])
         said.append(f"held together by disagreements alone: {groups}.")
     return tuple(said)
+
+
+def confounded(fit: Fit) -> tuple[str, ...]:
+    """Where slot biases are fitted, whether the data tell them from the strengths."""
+    if not fit.slot_judges or fit.model_covariance is not None or fit.layout.problem.node.shape[1] > WIDEST:
+        return ()
+    return (
+        "slot bias and strengths cannot be told apart in these data (say, a pair is always shown one way round): what each "
+        "of them explains is the prior's choice, and there are no standard errors.",
+    )
 
 
 def solution_warnings(task: Task, solutions: list[Solution], returned: Solution) -> tuple[str, ...]:

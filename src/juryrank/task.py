@@ -92,7 +92,7 @@ class Task:
         """Zeros; the tie parameter where equal items would tie as often as was seen."""
         tie = 0.0
         if self.fit_tie:
-            share = float(self._fitted.tie.sum() / self._fitted.total.sum())
+            share = min(0.99, float(self._fitted.tie.sum() / self._fitted.total.sum()))
             tie = np.log(2 * share / (1 - share)) if self.ties == "davidson" else np.log((1 + share) / (1 - share))
         return self.layout.start(float(tie))
 
