@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
+from scipy.sparse.csgraph import breadth_first_order, connected_components
 
 from juryrank.columns import number_rows
 from juryrank.errors import SettingsError
@@ -256,7 +256,7 @@ class Graph:
     component: np.ndarray
     #: strongly connected group (of the win graph), numbered over all contexts
     strong: np.ndarray
-    #: some gap of the node has no finite maximum likelihood in that direction
+    #: the node has no finite place in that direction: see `_unbounded`
     unbounded_above: np.ndarray
     unbounded_below: np.ndarray
     #: component as one number over all contexts, from 0
@@ -282,14 +282,46 @@ def graph(counts: PairCounts) -> Graph:
     arrows = coo_array((np.ones(len(winner), np.int8), (winner, loser)), shape=(n, n)).tocsr()
     _, label = connected_components(arrows, directed=False)
     _, strong = connected_components(arrows, directed=True, connection="strong")
-    crossing = strong[winner] != strong[loser]
-    groups = strong.max(initial=-1) + 1
-    above, below = np.zeros(groups, bool), np.zeros(groups, bool)
-    above[strong[winner[crossing]]] = True
-    below[strong[loser[crossing]]] = True
+    above, below = _unbounded(arrows, strong, label)
     observed = np.bincount(np.concatenate([counts.a, counts.b]), minlength=n) > 0
     component = np.where(observed, _number(label, counts), 0)
-    return Graph(component, strong, above[strong], below[strong], label, observed, arrows)
+    return Graph(component, strong, above, below, label, observed, arrows)
+
+
+def _unbounded(arrows: csr_array, strong: np.ndarray, label: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Which nodes have no finite place, above and below.
+
+    Where one strongly connected group of a component is the largest, it is the frame: its own items have finite places,
+    others lie unboundedly above it, below it, or (unreached) both. Where none is, whatever beats or loses to another group
+    has none.
+    """
+    sizes = np.bincount(strong)
+    home = np.zeros(len(sizes), np.int64)
+    home[strong] = label
+    largest = np.zeros(label.max(initial=-1) + 1, np.int64)
+    np.maximum.at(largest, home, sizes)
+    leads = sizes == largest[home]
+    core = (leads & (np.bincount(home[leads], minlength=len(largest)) == 1)[home])[strong]
+    framed = (np.bincount(label, weights=core, minlength=len(largest)) > 0)[label]
+    ahead, behind = _reached(arrows.T.tocsr(), core), _reached(arrows, core)
+    winner, loser = arrows.nonzero()
+    crossing = strong[winner] != strong[loser]
+    beats, loses = (np.isin(strong, strong[end[crossing]]) for end in (winner, loser))
+    above = np.where(framed, ~core & (ahead | ~behind), beats)
+    below = np.where(framed, ~core & (behind | ~ahead), loses)
+    return above, below
+
+
+def _reached(arrows: csr_array, start: np.ndarray) -> np.ndarray:
+    """Nodes that some arrows lead to from the nodes of `start`."""
+    n = len(start)
+    entries, grown = np.flatnonzero(start), coo_array(arrows)
+    rows = np.concatenate([grown.row, np.full(len(entries), n)])
+    columns = np.concatenate([grown.col, entries])
+    graph = coo_array((np.ones(len(rows), np.int8), (rows, columns)), shape=(n + 1, n + 1)).tocsr()
+    reached = np.zeros(n + 1, bool)
+    reached[breadth_first_order(graph, n, return_predecessors=False)] = True
+    return reached[:n]
 
 
 def _number(label: np.ndarray, counts: PairCounts) -> np.ndarray:

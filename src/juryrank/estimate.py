@@ -15,7 +15,7 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
-from scipy.stats import norm
+from scipy.special import ndtr, ndtri
 
 from juryrank.counts import Graph, PairCounts
 from juryrank.errors import SettingsError
@@ -161,7 +161,7 @@ class Fit:
             return Contrast(a, b, zero, zero, zero, zero, float("nan"), level)
         gap, error = self._gap(one, other), self._gap_stderr(one, other)
         up, down = self._open(one, other)
-        reach = float(norm.ppf(level if up or down else 0.5 + level / 2))
+        reach = float(ndtri(level if up or down else 0.5 + level / 2))
         finite = math.isfinite(gap) and math.isfinite(error)
         return Contrast(
             a,
@@ -170,7 +170,7 @@ class Fit:
             stderr=error,
             low=-math.inf if down or not finite else gap - reach * error,
             high=math.inf if up or not finite else gap + reach * error,
-            p=float("nan") if up or down or not error > 0 else float(2 * norm.sf(abs(gap) / error)),
+            p=float("nan") if up or down or not error > 0 else float(2 * ndtr(-abs(gap) / error)),
             level=level,
         )
 

@@ -12,7 +12,6 @@ Anderson 1984 for the logistic case). Plain Bradley-Terry needs no programme: st
 from __future__ import annotations
 
 import numpy as np
-from scipy.optimize import linprog
 from scipy.sparse import coo_array, csr_array, vstack
 
 from juryrank.layout import Layout
@@ -36,6 +35,8 @@ def out_of_reach(ties: str, layout: Layout, at: Parameters) -> bool:
 
 def _direction_exists(ties: str, layout: Layout, at: Parameters, used: np.ndarray) -> bool:
     rows, problem = layout.problem.rows, layout.problem
+    from scipy.optimize import linprog  # a slow import that few fits need
+
     moves = _moves(layout, at, used)
     number = np.arange(moves.shape[0])
     last = np.full(len(number), moves.shape[1] - 1)

@@ -13,10 +13,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from juryrank.counts import Graph, PairCounts
+from juryrank.errors import InputError
 from juryrank.objective import TIE, Parameters, Precisions, Problem, Rows
 from juryrank.prior import Prior
 
 Size = Callable[[int], int]
+
+#: cells of dense pair matrices that a fit may hold (0.5 GB each, a handful at a time): 8,000 items in one context
+MOST_CELLS = 64_000_000
 
 
 @dataclass(frozen=True, eq=False)
@@ -106,6 +110,11 @@ def _places(counts: PairCounts, graph: Graph, size: Size) -> tuple[np.ndarray, i
     starts = np.searchsorted(block, np.arange(block.max(initial=0) + 1))
     within = np.arange(len(seen)) - starts[block]
     blocks, width = size(int(block.max(initial=0)) + 1), size(int(within.max(initial=0)) + 1)
+    if blocks * width**2 > MOST_CELLS:
+        raise InputError(
+            f"{int(within.max()) + 1} items in one of {int(block.max()) + 1} contexts are too many for the dense fit of "
+            f"this version, which holds {MOST_CELLS:,} cells (8,000 items in one context)."
+        )
     place = np.full(len(counts.node_item), -1)
     place[seen] = block * width + within
     return place, blocks, width

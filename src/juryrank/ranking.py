@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import networkx as nx
 import numpy as np
 import pandas as pd
-from scipy.stats import norm
+from scipy.special import ndtri
 
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.document import ranking_document
@@ -98,7 +98,7 @@ def _flags(fit: Fit, nodes: np.ndarray) -> list[list[str]]:
 
 def _interval(rows: pd.DataFrame, level: float) -> tuple[np.ndarray, np.ndarray]:
     above, below = (np.array([flag in flags for flags in rows["flags"]], bool) for flag in (ABOVE, BELOW))
-    reach = np.where(above | below, norm.ppf(level), norm.ppf(0.5 + level / 2)) * rows["stderr"].to_numpy()
+    reach = np.where(above | below, ndtri(level), ndtri(0.5 + level / 2)) * rows["stderr"].to_numpy()
     strength = rows["strength"].to_numpy()
     return np.where(below, np.nan, strength - reach), np.where(above, np.nan, strength + reach)
 
@@ -131,7 +131,7 @@ def _certainly_above(fit: Fit, nodes: np.ndarray, level: float) -> np.ndarray:
     own = np.diagonal(matrix)
     strength = fit.reported.strength.reshape(-1)[fit.layout.place[nodes]]
     pairs = len(nodes) * (len(nodes) - 1) / 2
-    critical = norm.isf((1 - level) / 2 / pairs)
+    critical = -ndtri((1 - level) / 2 / pairs)
     with np.errstate(invalid="ignore"):
         error = np.sqrt(own[:, None] + own[None, :] - 2 * matrix)
         above = strength[:, None] - strength[None, :] > critical * error

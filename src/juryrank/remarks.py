@@ -21,13 +21,13 @@ def graph_warnings(task: Task) -> tuple[str, ...]:
         where = "" if task.counts.contexts == "pooled" else f" in {contexts} contexts"
         said.append(f"{pieces} groups of items{where} have no comparison between them: gaps across groups are undefined.")
     if not seen.connected:
-        n = int((seen.unbounded_above | seen.unbounded_below)[seen.observed].sum())
+        n = int((seen.unbounded_above | seen.unbounded_below).sum())
         told = (
             "their gaps have no finite maximum and are given as infinite or unknown"
             if task.unbounded
             else "how far they stand from the others comes from the prior alone"
         )
-        said.append(f"{n} items never lost, or never won, against some others: {told}.")
+        said.append(f"{n} items never lost, or never won, against the others: {told}.")
     held = held_by_flips(task.counts)
     if held:
         groups = "; ".join(", ".join(group[:5]) + (" ..." if len(group) > 5 else "") for group in held[:5])
