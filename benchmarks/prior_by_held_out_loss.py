@@ -16,9 +16,9 @@ Measured (2 cores, change of mean log-loss against strength sd 10, log-sigma sd 
     log-sigma sd 2        +0.0319  +0.0000  +0.1041  +0.0015  +0.0000
     slot sd 1             -0.0001  -0.0000  -0.0149  -0.0010  -0.0000
 
-Conclusion: only the 1,000-vote council sample, with 50 votes a judge, feels the widths at all. Narrower ones would help it, but
-a log-sigma sd of 0.5 costs LLMBar 1.7 points of accuracy (llmbar_accuracy.py), and a strength sd under 3 would pull leagues that
-span several logits together. A log-sigma sd of 2 is worse everywhere. The defaults stay at 10, 1 and 3.
+Conclusion: only the 1,000-vote council sample, with 50 votes a judge, feels the widths at all. Narrower ones would help
+it, but a log-sigma sd of 0.5 costs LLMBar 1.7 points of accuracy (llmbar_accuracy.py), and a strength sd under 3 would
+pull leagues that span several logits together. A log-sigma sd of 2 is worse everywhere. The defaults stay at 10, 1, 3.
 """
 
 from __future__ import annotations
