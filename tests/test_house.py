@@ -17,7 +17,18 @@ LAYERS = [
     *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior"),
     *("likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"),
     *("diagnostics.cycles", "diagnostics.consistency", "diagnostics.agreement", "diagnostics"),
-    *("estimate", "remarks", "fitting", "diagnostics.diagnosis", "document", "ranking", "pipeline", "cli", "__main__"),
+    *(
+        "estimate",
+        "remarks",
+        "fitting",
+        "diagnostics.diagnosis",
+        "document",
+        "ranking",
+        "verdicts",
+        "pipeline",
+        "cli",
+        "__main__",
+    ),
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}

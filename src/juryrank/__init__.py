@@ -19,7 +19,8 @@ _ROOMS = {
     "estimate": ("Contrast", "Fit", "Optimum"),
     "diagnostics": ("cycle_rate", "cycle_witness", "repetition_consistency"),
     "ranking": ("Ranking",),
-    "pipeline": ("audit", "diagnose", "rank"),
+    "verdicts": ("ABReport", "panel_verdict"),
+    "pipeline": ("audit", "compare_systems", "diagnose", "rank"),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

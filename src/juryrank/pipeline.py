@@ -19,6 +19,7 @@ from juryrank.prior import Prior
 from juryrank.ranking import Ranking, order
 from juryrank.reconciliation import reconcile
 from juryrank.tables import Comparisons, Judgments
+from juryrank.verdicts import ABReport, compare_tables
 
 MODELS = ("auto", "bt", "bt-sigma")
 FITTED = ("comparisons", "showings")
@@ -133,6 +134,28 @@ def audit(
         compared = reconcile(data, policy) if isinstance(data, Judgments) else data
         return Audit(examine(compared), None, (*compared.warnings, str(error)), compared.notes)
     return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes)
+
+
+def compare_systems(
+    source: Any,
+    *,
+    a: str,
+    b: str,
+    aggregation: str = "auto",
+    labels: Mapping[str, str] | None = None,
+    quorum: int = 1,
+    level: float = 0.95,
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+) -> ABReport:
+    """System `a` against system `b` over many questions (the contexts), judged by a panel.
+
+    `aggregation` names the weighted rule beside the plurality: "plurality", "bt-sigma", "bt-sigma-questions",
+    "consistency", "dawid-skene"; "auto" is the best of them on real data. `labels`: question -> the system that people
+    say is better, for some questions: they calibrate the judges. `quorum`: decisive votes that a plurality needs.
+    """
+    data = read(source, format=format, columns=columns)
+    return compare_tables(data, a=a, b=b, aggregation=aggregation, labels=labels, quorum=quorum, level=level)
 
 
 def diagnose(source: Any, **settings: Any) -> Diagnostics:

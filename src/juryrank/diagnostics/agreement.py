@@ -43,8 +43,11 @@ class Agreement:
     asked: int
 
 
-def agreement(source: Source) -> Agreement:
-    """Agreement between judges over the units (context, pair) that at least two of them decided."""
+def agreement(source: Source, *, level: bool = True) -> Agreement:
+    """Agreement between judges over the units (context, pair) that at least two of them decided.
+
+    `level=False` is Krippendorff's own alpha, for two systems whose sides are named and mean the same in every unit.
+    """
     opinions, asked = _opinions(as_comparisons(source).table)
     totals = _measured(opinions)
     units = len(totals)
@@ -52,7 +55,7 @@ def agreement(source: Source) -> Agreement:
     return Agreement(
         mean=float(shares.mean()) if units else None,
         coverage=units / asked if asked else None,
-        chance_corrected=_alpha(totals, level=True),
+        chance_corrected=_alpha(totals, level=level),
         units=units,
         asked=asked,
     )

@@ -1,0 +1,292 @@
+"""`compare_systems`: two systems over many questions, and how far the panel can be believed.
+
+Conventions: a *comparison* is a question. It is decided where the plurality of the panel is for one of the two systems.
+Win rates are over decided comparisons, with Wilson's interval; tie and inconclusive rates are over all comparisons.
+`p_value` is the exact two-sided sign test over decided questions: questions are the independent units, judges are not.
+The weighted rule stands beside the plurality and never replaces it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import pandas as pd
+from scipy.special import bdtr, ndtri
+
+from juryrank.diagnostics.agreement import Agreement, agreement
+from juryrank.diagnostics.diagnosis import examine
+from juryrank.document import plain, records, whole
+from juryrank.errors import InputError, NoVerdictError, SettingsError
+from juryrank.fitting import fit_bt
+from juryrank.reconciliation import reconcile
+from juryrank.tables import Comparisons, Judgments
+from juryrank.verdicts.camps import camps
+from juryrank.verdicts.panel import NONE, TIE, A, B, plurality
+from juryrank.verdicts.rules import RULES, Panel, Weighted
+from juryrank.verdicts.votes import Votes, votes_on
+
+SCHEMA = "juryrank.comparison/1"
+#: chosen by benchmarks/verdict_rules.py
+DEFAULT = "bt-sigma-questions"
+AGGREGATIONS = ("auto", "plurality", *RULES)
+
+
+@dataclass(frozen=True, eq=False)
+class ABReport:
+    """Who won, how sure that is, and which judge to believe; None where a thing was not measured."""
+
+    a: str
+    b: str
+    comparisons: int
+    decided: int
+    a_win_rate: float | None
+    b_win_rate: float | None
+    #: Wilson interval of a_win_rate at `level`
+    interval: tuple[float | None, float | None]
+    p_value: float | None
+    tie_rate: float | None
+    inconclusive_rate: float | None
+    agreement: Agreement
+    #: for a judge of geometric-mean sigma, from BT-sigma on the two systems
+    p_a_beats_b: float | None
+    #: rule, a_win_rate, b_win_rate, tie_rate, inconclusive_rate of the weighted verdicts
+    weighted: dict[str, object]
+    #: one row per judge
+    judges: pd.DataFrame
+    #: one row per question: context, winner, weighted_winner, order_dependent, votes
+    frame: pd.DataFrame
+    level: float
+    warnings: tuple[str, ...]
+    notes: tuple[str, ...] = field(default=(), repr=False)
+
+    def to_dict(self) -> dict[str, object]:
+        """The JSON document `juryrank.comparison/1`."""
+        return {
+            "schema": SCHEMA,
+            "a": self.a,
+            "b": self.b,
+            "comparisons": self.comparisons,
+            "decided": self.decided,
+            "a_win_rate": self.a_win_rate,
+            "b_win_rate": self.b_win_rate,
+            "interval": list(self.interval),
+            "p_value": self.p_value,
+            "tie_rate": self.tie_rate,
+            "inconclusive_rate": self.inconclusive_rate,
+            "mean_agreement": plain(self.agreement.mean),
+            "agreement_coverage": plain(self.agreement.coverage),
+            "chance_corrected_agreement": plain(self.agreement.chance_corrected),
+            "p_a_beats_b": plain(self.p_a_beats_b),
+            "weighted": self.weighted,
+            "judges": [{name: _rounded(name, v) for name, v in row.items()} for row in records(self.judges)],
+            "questions": records(self.frame),
+            "warnings": list(self.warnings),
+        }
+
+
+def _rounded(name: str, value: object) -> object:
+    return whole(value) if name in ("judgments", "failures") else value
+
+
+def compare_tables(
+    data: Judgments | Comparisons,
+    *,
+    a: str,
+    b: str,
+    aggregation: str = "auto",
+    labels: Mapping[str, str] | None = None,
+    quorum: int = 1,
+    level: float = 0.95,
+) -> ABReport:
+    """`juryrank.compare_systems` on tables that are read already."""
+    _check(aggregation, quorum, level)
+    compared = reconcile(data) if isinstance(data, Judgments) else data
+    votes = votes_on(compared, a, b)
+    ours = _of_two(compared, a, b)
+    if not votes.spoken.any():
+        raise NoVerdictError("not one usable verdict: every opinion is an abstention or a failure.")
+    panel = Panel(votes, ours, _known(votes, labels, a, b), quorum, turned=a > b)
+    everyone = np.ones(len(votes.judges))
+    winner = plurality(votes.sums(everyone), np.round(votes.sums(everyone).sum(axis=1)), quorum)
+    rule = DEFAULT if aggregation == "auto" else aggregation
+    weighted = Weighted(rule, winner, everyone) if rule == "plurality" else RULES[rule](panel)
+    decided, wins = int((winner <= B).sum()), int((winner == A).sum())
+    gap, said = _two_item_fit(panel)
+    return ABReport(
+        a=a,
+        b=b,
+        comparisons=len(winner),
+        decided=decided,
+        a_win_rate=wins / decided if decided else None,
+        b_win_rate=(decided - wins) / decided if decided else None,
+        interval=wilson(wins, decided, level),
+        p_value=sign_test(wins, decided),
+        tie_rate=float((winner == TIE).mean()),
+        inconclusive_rate=float((winner == NONE).mean()),
+        agreement=agreement(ours, level=False),
+        p_a_beats_b=gap,
+        weighted={"rule": rule, **_rates(weighted.winner)},
+        judges=_judges(panel, weighted),
+        frame=_questions(votes, winner, weighted.winner, a, b),
+        level=level,
+        warnings=compared.warnings + weighted.warnings + said + _camp_warning(votes) + _unbelieved(votes, winner, a, b),
+        notes=compared.notes,
+    )
+
+
+def _check(aggregation: str, quorum: int, level: float) -> None:
+    if aggregation not in AGGREGATIONS:
+        raise SettingsError(f"no aggregation {aggregation!r}; expected one of {', '.join(AGGREGATIONS)}.")
+    if not isinstance(quorum, int) or isinstance(quorum, bool) or quorum < 1:
+        raise SettingsError(f"quorum is {quorum!r}; expected a whole number of at least 1.")
+    if not 0 < level < 1:
+        raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
+
+
+def _of_two(compared: Comparisons, a: str, b: str) -> Comparisons:
+    """The rows of the two systems, with no other item in the vocabulary."""
+    if len(compared.items) == 2:
+        return compared
+    frame = compared.frame
+    ours = ((frame["item_a"] == min(a, b)) & (frame["item_b"] == max(a, b))).to_numpy()
+    table = compared.table[ours].reset_index(drop=True)
+    for name in ("item_a", "item_b"):
+        table[name] = table[name].cat.set_categories(sorted((a, b)), ordered=True)
+    return Comparisons(table, compared.source, judgments=_shown_two(compared.judgments, a, b), policy=compared.policy)
+
+
+def _shown_two(judgments: Judgments | None, a: str, b: str) -> Judgments | None:
+    if judgments is None:
+        return None
+    table = judgments.table
+    ours = (table["first"].isin([a, b]) & table["second"].isin([a, b])).to_numpy()
+    table = table[ours].reset_index(drop=True)
+    for name in ("first", "second"):
+        table[name] = table[name].cat.set_categories(sorted((a, b)), ordered=True)
+    return Judgments(table, judgments.source)
+
+
+def _known(votes: Votes, labels: Mapping[str, str] | None, a: str, b: str) -> np.ndarray:
+    known = np.full(len(votes.questions), np.nan)
+    if labels is None:
+        return known
+    place = {question: i for i, question in enumerate(votes.questions)}
+    for question, winner in labels.items():
+        if str(question) not in place:
+            raise InputError(f"labels name the question {question!r}, which is not among the {len(place)} compared.")
+        if winner not in (a, b):
+            raise InputError(f"the label of question {question!r} is {winner!r}; expected {a!r} or {b!r}.")
+        known[place[str(question)]] = float(winner == a)
+    return known
+
+
+def wilson(wins: int, n: int, level: float) -> tuple[float | None, float | None]:
+    """Wilson's interval of a share (1927, JASA 22:209); (None, None) without a trial."""
+    if not n:
+        return None, None
+    z = float(ndtri(0.5 + level / 2))
+    middle, reach = wins + z**2 / 2, z * np.sqrt(wins * (n - wins) / n + z**2 / 4)
+    return max(0.0, float(middle - reach) / (n + z**2)), min(1.0, float(middle + reach) / (n + z**2))
+
+
+def sign_test(wins: int, n: int) -> float | None:
+    """Exact two-sided sign test of equal chances; None without a trial."""
+    return min(1.0, 2 * float(bdtr(min(wins, n - wins), n, 0.5))) if n else None
+
+
+def _rates(winner: np.ndarray) -> dict[str, object]:
+    decided = int((winner <= B).sum())
+    wins = int((winner == A).sum())
+    return {
+        "a_win_rate": wins / decided if decided else None,
+        "b_win_rate": (decided - wins) / decided if decided else None,
+        "tie_rate": float((winner == TIE).mean()),
+        "inconclusive_rate": float((winner == NONE).mean()),
+    }
+
+
+def _two_item_fit(panel: Panel) -> tuple[float | None, tuple[str, ...]]:
+    """P(a beats b) and what there is to say of it; hard BT-sigma on the two systems, flips half."""
+    fit = fit_bt(panel.compared, hard=True, extra_starts=0)
+    items = panel.compared.items
+    one, other = (items[1], items[0]) if panel.turned else (items[0], items[1])
+    said = tuple(w for w in fit.warnings if "saddle" in w)
+    return fit.probability(one, other), said
+
+
+def _judges(panel: Panel, weighted: Weighted) -> pd.DataFrame:
+    votes = panel.votes
+    facts = examine(panel.compared).judges.set_index("judge").reindex(votes.judges)
+    picks_a, picks_b, ties = (votes.by_judge(votes.vote == side) for side in (A, B, TIE))
+    seen = votes.by_judge(np.ones(len(votes.vote), bool))
+    frame = pd.DataFrame({"judge": votes.judges})
+    frame["a_rate"], frame["b_rate"] = _share(picks_a, picks_a + picks_b), _share(picks_b, picks_a + picks_b)
+    frame["position_bias"] = facts["flip_rate"].to_numpy()
+    frame["tie_rate"] = _share(ties, seen)
+    for name in ("first_share", "judgments", "failures", "consistency", "consistency_raw"):
+        frame[name] = facts[name].to_numpy()
+    frame["weight"] = weighted.weights
+    frame["sigma"] = np.nan if weighted.sigmas is None else weighted.sigmas
+    frame["accuracy"] = _accuracy(panel)
+    return frame
+
+
+def _accuracy(panel: Panel) -> np.ndarray:
+    """Share of a judge's decisive votes on labelled questions that are right."""
+    votes = panel.votes
+    known = panel.known[votes.question]
+    tested = ~np.isnan(known) & (votes.vote <= B)
+    right = tested & ((votes.vote == A) == (known == 1))
+    return _share(votes.by_judge(right), votes.by_judge(tested))
+
+
+def _share(part: np.ndarray, of: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.where(of > 0, part / of, np.nan)
+
+
+def _questions(votes: Votes, winner: np.ndarray, weighted: np.ndarray, a: str, b: str) -> pd.DataFrame:
+    names = np.array([a, b, "tie", "inconclusive"], dtype=object)
+    spoken = np.array([a, b, "tie", None], dtype=object)
+    frame = pd.DataFrame({"context": votes.questions, "winner": names[winner], "weighted_winner": names[weighted]})
+    frame["order_dependent"] = np.bincount(votes.question, weights=votes.flipped, minlength=len(winner)) > 0
+    order = np.argsort(votes.question, kind="stable")
+    starts = np.searchsorted(votes.question[order], np.arange(len(winner) + 1))
+    judge, vote = votes.judges[votes.judge[order]].tolist(), spoken[votes.vote[order]].tolist()
+    bounds = starts.tolist()
+    frame["votes"] = [dict(zip(judge[i:j], vote[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
+    return frame
+
+
+def _camp_warning(votes: Votes) -> tuple[str, ...]:
+    found = camps(votes)
+    if found is None:
+        return ()
+    first, second = (", ".join(map(str, camp[:8])) for camp in found)
+    return (
+        f"the judges fall into two camps that agree within and not across: {first} against {second}. Nothing in the votes "
+        "says which camp is right; labels for some questions would.",
+    )
+
+
+def _unbelieved(votes: Votes, winner: np.ndarray, a: str, b: str) -> tuple[str, ...]:
+    """A verdict that rests on one judge."""
+    if len(votes.judges) < 3:
+        return ()
+    lead = int((winner == A).sum()) - int((winner == B).sum())
+    turning = []
+    for k, name in enumerate(votes.judges):
+        others = np.ones(len(votes.judges))
+        others[k] = 0
+        sums = votes.sums(others)
+        left = plurality(sums, np.round(sums.sum(axis=1)))
+        if lead * (int((left == A).sum()) - int((left == B).sum())) < 0:
+            turning.append(str(name))
+    if not turning:
+        return ()
+    return (
+        f"the verdict rests on one judge: without {' (or without '.join(turning)}{')' * (len(turning) - 1)}, "
+        f"{b if lead > 0 else a} wins more questions.",
+    )

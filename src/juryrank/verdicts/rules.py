@@ -1,0 +1,258 @@
+"""Reliability-weighted verdicts: each rule turns comparisons of two systems into a winner per question and weights.
+
+    bt-sigma            BT-sigma on the two-item collapse (hard, flips half); weights 1 / sigma, then a weighted plurality
+    consistency         weights max(shrunk repetition consistency, 0.05), then a weighted plurality
+    dawid-skene         a latent winner per question; weights are Youden's index where it is positive
+    bt-sigma-questions  BT-sigma with items of their own in every question: their strengths decide, weights 1 / sigma
+
+The first two cannot tell a reliable judge from a one-sided or a stubborn one; the last two compare judges question by
+question, and can. None can tell a sharp majority from a biased one: only labels can.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from juryrank.counts import showings
+from juryrank.diagnostics.consistency import repetition_consistency
+from juryrank.estimate import Fit
+from juryrank.fitting import fit_bt
+from juryrank.tables import Comparisons, comparisons
+from juryrank.verdicts.dawid_skene import Latent, dawid_skene
+from juryrank.verdicts.graded import fit_graded
+from juryrank.verdicts.panel import NONE, A, B, plurality
+from juryrank.verdicts.votes import Votes
+
+#: the least weight of a judge under the consistency rule
+LEAST = 0.05
+#: judges from which the joint maximum of bt-sigma-questions is safe, and better (benchmarks/verdict_rules.py)
+MANY = 20
+#: a gap, or a distance from one half, that is none
+LEVEL = 1e-9
+#: how often a known winner is heard, and as whose opinion
+LABEL, LABELS = 25.0, "\x00labels"
+
+
+@dataclass(frozen=True, eq=False)
+class Weighted:
+    """What a rule says."""
+
+    rule: str
+    winner: np.ndarray  # (questions,) A, B, TIE or NONE
+    weights: np.ndarray  # (judges,) the largest is 1; NaN for a judge without one
+    warnings: tuple[str, ...] = ()
+    sigmas: np.ndarray | None = None  # (judges,) where the rule has them
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """What the rules see: two systems only."""
+
+    votes: Votes
+    compared: Comparisons
+    #: (questions,) P(A is better) where it is known, NaN elsewhere
+    known: np.ndarray
+    quorum: int
+    turned: bool  # A is the later of the two in the alphabet
+
+
+Rule = Callable[[Panel], Weighted]
+
+
+def by_bt_sigma(panel: Panel) -> Weighted:
+    """Weights 1 / sigma of the two-item collapse."""
+    votes = panel.votes
+    picks = np.stack([votes.by_judge(votes.vote == side) for side in (A, B)])
+    spoken = votes.by_judge(votes.spoken) > 0
+    one_sided = spoken & (votes.by_judge(votes.spoken & (votes.vote == NONE)) == 0) & (picks.min(axis=0) == 0)
+    measured = spoken & ~one_sided
+    if measured.sum() < 2:
+        return even(panel, "bt-sigma", "fewer than two judges vote for both systems: sigma cannot be compared.")
+    names = votes.judges[measured]
+    fit = fit_bt(only_judges(panel.compared, names), hard=True, extra_starts=0)
+    weights = np.full(len(votes.judges), np.nan)
+    weights[measured] = 1 / fit.sigmas.reindex(names).to_numpy()
+    weights, said = filled(weights, spoken, votes.judges, "vote for one system only")
+    verdict = weighted(panel, "bt-sigma", weights, said + tuple(w for w in fit.warnings if "saddle" in w))
+    return replace(verdict, sigmas=fit.sigmas.reindex(votes.judges).to_numpy())
+
+
+def by_consistency(panel: Panel) -> Weighted:
+    """Weights from repetition consistency."""
+    votes, source = panel.votes, panel.compared.judgments
+    if source is None or not votes_in_both_orders(panel):
+        return even(panel, "consistency", "repetition consistency needs showings in both orders.")
+    shrunk = repetition_consistency(source)["shrunk"].reindex(votes.judges).to_numpy()
+    if (~np.isnan(shrunk)).sum() < 2:
+        return even(panel, "consistency", "fewer than two judges have repeated showings.")
+    spoken = votes.by_judge(votes.spoken) > 0
+    weights, said = filled(np.maximum(shrunk, LEAST), spoken, votes.judges, "have no repeated showings")
+    return weighted(panel, "consistency", weights, said)
+
+
+def by_dawid_skene(panel: Panel) -> Weighted:
+    """The latent winner; on the showings with a matrix for each order where there are any."""
+    latent = latent_winners(panel)
+    p = latent.p_a
+    winner = np.where(np.abs(p - 0.5) <= 1e-9, NONE, np.where(p > 0.5, A, B))
+    silent = np.bincount(panel.votes.question, weights=panel.votes.spoken, minlength=len(p)) == 0
+    said = () if latent.converged else ("Dawid-Skene has not converged.",)
+    return Weighted(
+        "dawid-skene", _clamped(panel, np.where(silent, NONE, winner)), scaled(np.maximum(latent.youden, 0)), said
+    )
+
+
+def latent_winners(panel: Panel) -> Latent:
+    """Dawid-Skene on a panel."""
+    rows = answers(panel)
+    conditions = int(rows["condition"].max(initial=0)) + 1
+    return dawid_skene(
+        **rows,
+        questions=len(panel.votes.questions),
+        judges=len(panel.votes.judges),
+        conditions=conditions,
+        known=panel.known,
+    )
+
+
+def answers(panel: Panel) -> dict[str, np.ndarray]:
+    """Rows for Dawid-Skene: the showings (which system was first is a condition), else the opinions."""
+    votes, source = panel.votes, panel.compared.judgments
+    if source is None:
+        kept = votes.spoken
+        answer = np.where(votes.vote[kept] <= B, votes.vote[kept], 2)
+        none = np.zeros(int(kept.sum()), np.int64)
+        return {"question": votes.question[kept], "judge": votes.judge[kept], "condition": none, "answer": answer}
+    rows = showings(source)
+    names = np.asarray(source.table["context"].cat.categories, dtype=object)[rows["context"]]
+    question = pd.Index(votes.questions).get_indexer(names)
+    verdict = np.where(rows["tie"] | (rows["p"] == 0.5), 2, np.where((rows["p"] > 0.5) ^ panel.turned, A, B))
+    kept = question >= 0
+    first = (rows["slot"] > 0) ^ panel.turned
+    columns = {"question": question, "judge": rows["judge"], "condition": first.astype(np.int64), "answer": verdict}
+    return {name: column[kept] for name, column in columns.items()}
+
+
+def by_questions(panel: Panel) -> Weighted:
+    """Strengths per question, sigma shared: integrated for small panels, maximised jointly for large ones."""
+    if (panel.votes.by_judge(panel.votes.spoken) > 0).sum() < MANY:
+        return _by_grades(panel)
+    fit = fit_bt(_with_labels(panel), contexts="separate", extra_starts=0)
+    gap = gaps(panel, fit)
+    winner = np.where(np.isnan(gap) | (np.abs(gap) <= LEVEL), NONE, np.where(gap > 0, A, B))
+    sigmas = fit.sigmas.reindex(panel.votes.judges).to_numpy()
+    said = tuple(w for w in fit.warnings if "NOT converged" in w)
+    return Weighted("bt-sigma-questions", _clamped(panel, winner), scaled(1 / sigmas), said, sigmas)
+
+
+def _by_grades(panel: Panel) -> Weighted:
+    votes = panel.votes
+    kept = votes.spoken
+    graded = fit_graded(
+        votes.question[kept],
+        votes.judge[kept],
+        np.where(votes.vote == A, 1.0, np.where(votes.vote == B, 0.0, 0.5))[kept],
+        votes.count[kept],
+        questions=len(votes.questions),
+        judges=len(votes.judges),
+        known=panel.known,
+    )
+    silent = np.bincount(votes.question, weights=kept, minlength=len(votes.questions)) == 0
+    winner = np.where(silent | (np.abs(graded.p_a - 0.5) <= LEVEL), NONE, np.where(graded.p_a > 0.5, A, B))
+    spoke = votes.by_judge(kept) > 0
+    weights = np.where(spoke, np.maximum(graded.discrimination, 0.0), np.nan)
+    against = votes.judges[spoke & (graded.discrimination < 0)]
+    said: tuple[str, ...] = () if graded.converged else ("bt-sigma-questions has not converged.",)
+    if len(against):
+        said += (f"{', '.join(map(str, against[:8]))} answer against the rest of the panel: their weight is 0.",)
+    return Weighted("bt-sigma-questions", _clamped(panel, winner), scaled(weights), said, _sigmas(weights))
+
+
+def _sigmas(discrimination: np.ndarray) -> np.ndarray:
+    """1 / a with geometric mean 1; NaN for a judge that tells nothing."""
+    telling = discrimination > 0
+    log = np.log(np.where(telling, discrimination, np.nan))
+    return np.exp(np.nanmean(log) - log) if telling.any() else log
+
+
+def _with_labels(panel: Panel) -> Comparisons:
+    """The comparisons, and the known winners as the opinions of one more judge that is heard LABEL times."""
+    compared = panel.compared
+    labelled = np.flatnonzero(~np.isnan(panel.known))
+    if not len(labelled):
+        return compared
+    frame = compared.frame
+    a, b = (compared.items[::-1]) if panel.turned else compared.items
+    extra = pd.DataFrame({"context": panel.votes.questions[labelled], "judge": LABELS, "item_a": a, "item_b": b})
+    extra = extra.assign(p_a=panel.known[labelled], weight=LABEL, status="win", group=extra["context"])
+    columns = ["context", "judge", "item_a", "item_b", "p_a", "status", "weight", "group"]
+    return comparisons(pd.concat([frame[columns], extra[columns]], ignore_index=True))
+
+
+def _clamped(panel: Panel, winner: np.ndarray) -> np.ndarray:
+    """What people said stands."""
+    return np.where(np.isnan(panel.known), winner, np.where(panel.known == 1, A, B))
+
+
+def gaps(panel: Panel, fit: Fit) -> np.ndarray:
+    """(questions,) strength of A over B; NaN where nobody spoke."""
+    items = panel.compared.items
+    a, b = (items[1], items[0]) if panel.turned else (items[0], items[1])
+    strength = fit.strengths.unstack().reindex(panel.votes.questions)
+    return (strength[a] - strength[b]).to_numpy()
+
+
+def votes_in_both_orders(panel: Panel) -> bool:
+    """Whether some pair was shown both ways round."""
+    return bool((panel.compared.table["orders"] == 2).any())
+
+
+RULES: dict[str, Rule] = {
+    "bt-sigma": by_bt_sigma,
+    "consistency": by_consistency,
+    "dawid-skene": by_dawid_skene,
+    "bt-sigma-questions": by_questions,
+}
+
+
+def even(panel: Panel, rule: str, why: str) -> Weighted:
+    """The fallback: every judge alike."""
+    weights = np.where(panel.votes.by_judge(panel.votes.spoken) > 0, 1.0, np.nan)
+    return weighted(panel, rule, weights, (f"{rule}: {why} All judges weigh the same.",))
+
+
+def weighted(panel: Panel, rule: str, weights: np.ndarray, said: tuple[str, ...]) -> Weighted:
+    """A weighted plurality."""
+    votes = panel.votes
+    unit = np.ones(len(votes.judges))
+    decisive = np.round(votes.sums(unit).sum(axis=1))
+    winner = plurality(votes.sums(np.nan_to_num(weights)), decisive, panel.quorum)
+    return Weighted(rule, winner, scaled(weights), said)
+
+
+def filled(weights: np.ndarray, spoken: np.ndarray, judges: np.ndarray, why: str) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Judges that spoke and have no weight take the median, and are named."""
+    missing = spoken & np.isnan(weights)
+    if not missing.any():
+        return weights, ()
+    names = ", ".join(map(str, judges[missing][:8]))
+    chosen = np.where(missing, np.nanmedian(weights), weights)
+    return chosen, (f"{names} {why}: they take the median weight.",)
+
+
+def scaled(weights: np.ndarray) -> np.ndarray:
+    """So that the largest is 1."""
+    top = np.nanmax(weights, initial=0.0)
+    return weights / top if top > 0 else weights
+
+
+def only_judges(compared: Comparisons, names: np.ndarray) -> Comparisons:
+    """The comparisons of some judges."""
+    rows = compared.table["judge"].isin(list(names)).to_numpy()
+    table = compared.table[rows].reset_index(drop=True)
+    table["judge"] = table["judge"].cat.remove_unused_categories()
+    return Comparisons(table, compared.source, judgments=None, policy=compared.policy)
