@@ -14,6 +14,7 @@ import pytest
 import juryrank as jr
 from juryrank.cli import run
 from juryrank.cli.render import printable
+from juryrank.formats.write import write
 
 EXAMPLE = Path(jr.__file__).parent / "examples" / "panel.csv"
 
@@ -242,3 +243,50 @@ def test_interrupt_leaves_no_file(tmp_path):
 def test_terminal_text_cannot_steer():
     """Escapes, bidirectional controls and line breaks in an id are spelled out."""
     assert printable("a\x1b[31mb\u202ec\n") == "a\\x1b[31mb\\u202ec\\n"
+
+
+@pytest.fixture
+def duel(tmp_path):
+    """Two systems over forty questions."""
+    path = tmp_path / "duel.csv"
+    write(jr.simulate(items=2, judges=4, contexts=40, tie_rate=0.2, failure_rate=0.02, seed=3).judgments, path)
+    return path
+
+
+def test_compare_json_is_the_library_result(call, duel):
+    """`compare --json` prints exactly what `jr.compare_systems(...).to_dict()` holds, with or without naming the two."""
+    code, out, _ = call("compare", duel, "--a", "item-002", "--b", "item-001", "--json")
+    assert code == 0
+    assert json.loads(out) == jr.compare_systems(duel, a="item-002", b="item-001").to_dict()
+    assert json.loads(call("compare", duel, "--json")[1])["a"] == "item-001"
+
+
+def test_compare_names_the_systems(call, duel):
+    """For a person the verdict, the rates and the judges' columns carry the systems' names."""
+    code, out, _ = call("compare", duel)
+    assert code == 0
+    assert "item-001 wins" in out.splitlines()[0] and "of the decided" in out and "judge-001" in out
+
+
+def test_compare_takes_labels_and_families(call, duel, tmp_path):
+    """Known winners are read from a table, stand in the weighted verdict, and give every judge an accuracy."""
+    labels = tmp_path / "labels.csv"
+    labels.write_text("context,winner\ncontext-001,item-002\ncontext-002,item-001\n")
+    arguments = ("compare", duel, "--labels", labels, "--family", "judge-001=x", "--family", "judge-002=x", "--json")
+    document = json.loads(call(*arguments)[1])
+    winners = {q["context"]: q["weighted_winner"] for q in document["questions"]}
+    assert (winners["context-001"], winners["context-002"]) == ("item-002", "item-001")
+    assert document["labelled"][0]["labelled"] in (0, 1, 2)
+    assert "family x" in [row["left_out"] for row in document["without"]]
+    labels.write_text("context,winner\ncontext-001,item-002\ncontext-001,item-001\n")
+    code, _, err = call(*arguments)
+    assert code == 2 and "labels.csv, row 2, column 'winner'" in err
+
+
+@pytest.mark.parametrize(
+    "options", [("--a", "nobody"), ("--a", "item-001", "--b", "item-001"), ("--quorum", "0"), ("--labels", "nowhere.csv")]
+)
+def test_compare_refuses_what_has_no_meaning(call, duel, options):
+    """A system that never appears, one system twice, a quorum of nothing and absent labels end with exit code 2."""
+    code, out, _ = call("compare", duel, *options)
+    assert (code, out) == (2, "")

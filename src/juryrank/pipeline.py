@@ -139,10 +139,11 @@ def audit(
 def compare_systems(
     source: Any,
     *,
-    a: str,
-    b: str,
+    a: str | None = None,
+    b: str | None = None,
     aggregation: str = "auto",
     labels: Mapping[str, str] | None = None,
+    families: Mapping[str, str] | None = None,
     quorum: int = 1,
     level: float = 0.95,
     format: str = "auto",
@@ -152,10 +153,25 @@ def compare_systems(
 
     `aggregation` names the weighted rule beside the plurality: "plurality", "bt-sigma", "bt-sigma-questions",
     "consistency", "dawid-skene"; "auto" is the best of them on real data. `labels`: question -> the system that people
-    say is better, for some questions: they calibrate the judges. `quorum`: decisive votes that a plurality needs.
+    say is better, for some questions: they calibrate the judges. `families`: judge -> family, to see what the verdict is
+    without one. `quorum`: decisive votes that a plurality needs. `a` and `b` may be left out where there are just two.
     """
     data = read(source, format=format, columns=columns)
-    return compare_tables(data, a=a, b=b, aggregation=aggregation, labels=labels, quorum=quorum, level=level)
+    if a is None or b is None:
+        a, b = _the_two(data, a, b)
+    return compare_tables(
+        data, a=a, b=b, aggregation=aggregation, labels=labels, families=families, quorum=quorum, level=level
+    )
+
+
+def _the_two(data: Judgments | Comparisons, a: str | None, b: str | None) -> tuple[str, str]:
+    if len(data.items) != 2:
+        raise SettingsError(f"{len(data.items)} systems are in {data.source}: say which two to compare, a and b.")
+    named = a if a is not None else b
+    if named is not None and named not in data.items:
+        raise SettingsError(f"no system {named!r} in {data.source}; found {', '.join(data.items)}.")
+    first, second = data.items
+    return (second, first) if second == a or first == b else (first, second)
 
 
 def diagnose(source: Any, **settings: Any) -> Diagnostics:

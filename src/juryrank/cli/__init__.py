@@ -12,6 +12,7 @@ import click
 
 from juryrank import __version__
 from juryrank.cli.audit import audit
+from juryrank.cli.compare import compare
 from juryrank.cli.demo import demo
 from juryrank.cli.rank import rank
 from juryrank.cli.simulate import simulate
@@ -24,7 +25,7 @@ def cli() -> None:
     """Rank many things that can only be compared two at a time, by judges who are noisy, biased and expensive."""
 
 
-for command in (rank, audit, simulate, demo):
+for command in (rank, audit, compare, simulate, demo):
     cli.add_command(command)
 
 

@@ -115,11 +115,16 @@ def settings(given: dict[str, Any]) -> dict[str, Any]:
 
 def mapping(columns: tuple[str, ...]) -> dict[str, str]:
     """`("first=model_a",)` -> `{"first": "model_a"}`."""
-    pairs = [column.partition("=") for column in columns]
-    for (ours, equals, theirs), column in zip(pairs, columns, strict=True):
-        if not (ours and equals and theirs):
-            raise click.BadParameter(f"{column!r}; expected OURS=THEIRS, e.g. first=model_a.", param_hint="--column")
-    return {ours: theirs for ours, _, theirs in pairs}
+    return pairs(columns, "--column", "OURS=THEIRS, e.g. first=model_a")
+
+
+def pairs(given: tuple[str, ...], option: str, shape: str) -> dict[str, str]:
+    """`("x=y",)` -> `{"x": "y"}`."""
+    found = [text.partition("=") for text in given]
+    for (left, equals, right), text in zip(found, given, strict=True):
+        if not (left and equals and right):
+            raise click.BadParameter(f"{text!r}; expected {shape}.", param_hint=option)
+    return {left: right for left, _, right in found}
 
 
 def _prior(width: str, log_sigma_sd: float, pseudo_wins: float) -> Prior:

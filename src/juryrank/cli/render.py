@@ -12,6 +12,7 @@ import pandas as pd
 
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.ranking import Ranking
+from juryrank.verdicts import ABReport
 
 WIDEST = 60
 LISTED = 8
@@ -114,6 +115,58 @@ def _made(ranking: Ranking) -> str:
         f"{kind} on {fit.opinions} {ranking.settings['on']}, {ties}, prior: {fit.prior}; {ended}. Strengths in logits "
         f"about the mean of their group, {ranking.settings['level']:.0%} intervals; ranks hold for all items at once."
     )
+
+
+def comparison_text(report: ABReport) -> str:
+    """Verdict, rates by name, the weighted rule beside, the judges."""
+    a, b = printable(report.a), printable(report.b)
+    lines = [
+        _who_won(report),
+        "",
+        f"{report.comparisons} questions: {report.decided} decided, {_percent(report.tie_rate)} ties, "
+        f"{_percent(report.inconclusive_rate)} inconclusive.",
+        f"Plurality: {a} wins {_percent(report.a_win_rate)}, {b} {_percent(report.b_win_rate)} of the decided.",
+        f"Weighted ({report.weighted['rule']}): {a} wins {_percent(report.weighted['a_win_rate'])}, "
+        f"{b} {_percent(report.weighted['b_win_rate'])}.",
+    ]
+    if report.agreement.mean is not None:
+        alpha = report.agreement.chance_corrected
+        corrected = "" if alpha is None else f"; corrected for chance {alpha:.2f}"
+        covered = _percent(report.agreement.coverage)
+        lines.append(
+            f"Agreement {_percent(report.agreement.mean)} on the {covered} of the questions with two votes{corrected}."
+        )
+    return "\n".join([*lines, "", _side_by_side(report, a, b)])
+
+
+def _who_won(report: ABReport) -> str:
+    if report.a_win_rate is None or report.p_value is None:
+        return "Not one question is decided."
+    low, high = report.interval
+    certain = report.p_value < 1 - report.level
+    name = printable(report.a if report.a_win_rate >= 0.5 else report.b)
+    verdict = f"{name} is better" if certain else "No certain difference"
+    shown = f"{printable(report.a)} wins {_percent(report.a_win_rate)} [{_percent(low)}, {_percent(high)}]"
+    few = "" if certain or report.decided > 5 else "; too few decided questions to tell"
+    return f"{verdict}: {shown} of {report.decided} decided questions (sign test p = {report.p_value:.2g}){few}."
+
+
+def _side_by_side(report: ABReport, a: str, b: str) -> str:
+    judges = report.judges
+    shown = pd.DataFrame({"judge": [printable(j) for j in judges["judge"]]})
+    titles = {"a_rate": a, "b_rate": b, "tie_rate": "ties", "position_bias": "flips", "first_share": "first slot"}
+    titles |= {"consistency": "consistency", "weight": "weight", "sigma": "sigma", "accuracy": "accuracy"}
+    for name, title in titles.items():
+        if judges[name].notna().any():
+            shown[title] = [_number(v) for v in judges[name]]
+    for name in ("judgments", "failures"):
+        if judges[name].notna().any():
+            shown[name] = [_amount(v) for v in judges[name]]
+    return table(shown, left=("judge",))
+
+
+def _percent(value: object) -> str:
+    return "-" if value is None else f"{float(value):.1%}"  # type: ignore[arg-type]
 
 
 def audit_text(facts: Diagnostics, decided_by_id: list[str] | None) -> str:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr, ndtri
+from scipy.special import bdtr
 
 from juryrank.diagnostics.agreement import Agreement, agreement
 from juryrank.diagnostics.diagnosis import examine
@@ -23,6 +23,7 @@ from juryrank.fitting import fit_bt
 from juryrank.reconciliation import reconcile
 from juryrank.tables import Comparisons, Judgments
 from juryrank.verdicts.camps import camps
+from juryrank.verdicts.judges import labels_to_separate, outlier, pairs, share, truth, wilson, without
 from juryrank.verdicts.panel import NONE, TIE, A, B, plurality
 from juryrank.verdicts.rules import RULES, Panel, Weighted
 from juryrank.verdicts.votes import Votes, votes_on
@@ -57,9 +58,26 @@ class ABReport:
     judges: pd.DataFrame
     #: one row per question: context, winner, weighted_winner, order_dependent, votes
     frame: pd.DataFrame
+    #: by judge, on labelled questions: labelled, accuracy, low, high, sensitivity_a, sensitivity_b
+    truth: pd.DataFrame
+    #: by two judges: shared, equal, correlation
+    pairs: pd.DataFrame
+    #: by judge or family left out: a_wins, b_wins
+    without: pd.DataFrame
     level: float
     warnings: tuple[str, ...]
+    votes: Votes = field(repr=False)
+    known: np.ndarray = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def outlier(self) -> str | None:
+        """The judge whose votes correlate least with the others'; None under three judges."""
+        return outlier(self.pairs)
+
+    def labels_to_separate(self, judge: str, other: str) -> int | None:
+        """How many more labels would tell two judges' accuracies apart; None where the labels so far show no difference."""
+        return labels_to_separate(self.votes, self.known, judge, other, self.level)
 
     def to_dict(self) -> dict[str, object]:
         """The JSON document `juryrank.comparison/1`."""
@@ -82,6 +100,9 @@ class ABReport:
             "weighted": self.weighted,
             "judges": [{name: _rounded(name, v) for name, v in row.items()} for row in records(self.judges)],
             "questions": records(self.frame),
+            "labelled": records(self.truth) if self.truth["labelled"].any() else [],
+            "outlier": self.outlier,
+            "without": records(self.without),
             "warnings": list(self.warnings),
         }
 
@@ -97,6 +118,7 @@ def compare_tables(
     b: str,
     aggregation: str = "auto",
     labels: Mapping[str, str] | None = None,
+    families: Mapping[str, str] | None = None,
     quorum: int = 1,
     level: float = 0.95,
 ) -> ABReport:
@@ -114,6 +136,7 @@ def compare_tables(
     weighted = Weighted(rule, winner, everyone) if rule == "plurality" else RULES[rule](panel)
     decided, wins = int((winner <= B).sum()), int((winner == A).sum())
     gap, said = _two_item_fit(panel)
+    left_out = without(votes, families, quorum)
     return ABReport(
         a=a,
         b=b,
@@ -130,8 +153,13 @@ def compare_tables(
         weighted={"rule": rule, **_rates(weighted.winner)},
         judges=_judges(panel, weighted),
         frame=_questions(votes, winner, weighted.winner, a, b),
+        truth=truth(votes, panel.known, level),
+        pairs=pairs(votes),
+        without=left_out,
+        votes=votes,
+        known=panel.known,
         level=level,
-        warnings=compared.warnings + weighted.warnings + said + _camp_warning(votes) + _unbelieved(votes, winner, a, b),
+        warnings=compared.warnings + weighted.warnings + said + _camp_warning(votes) + _rests_on(left_out, winner, a, b),
         notes=compared.notes,
     )
 
@@ -182,15 +210,6 @@ def _known(votes: Votes, labels: Mapping[str, str] | None, a: str, b: str) -> np
     return known
 
 
-def wilson(wins: int, n: int, level: float) -> tuple[float | None, float | None]:
-    """Wilson's interval of a share (1927, JASA 22:209); (None, None) without a trial."""
-    if not n:
-        return None, None
-    z = float(ndtri(0.5 + level / 2))
-    middle, reach = wins + z**2 / 2, z * np.sqrt(wins * (n - wins) / n + z**2 / 4)
-    return max(0.0, float(middle - reach) / (n + z**2)), min(1.0, float(middle + reach) / (n + z**2))
-
-
 def sign_test(wins: int, n: int) -> float | None:
     """Exact two-sided sign test of equal chances; None without a trial."""
     return min(1.0, 2 * float(bdtr(min(wins, n - wins), n, 0.5))) if n else None
@@ -222,29 +241,15 @@ def _judges(panel: Panel, weighted: Weighted) -> pd.DataFrame:
     picks_a, picks_b, ties = (votes.by_judge(votes.vote == side) for side in (A, B, TIE))
     seen = votes.by_judge(np.ones(len(votes.vote), bool))
     frame = pd.DataFrame({"judge": votes.judges})
-    frame["a_rate"], frame["b_rate"] = _share(picks_a, picks_a + picks_b), _share(picks_b, picks_a + picks_b)
+    frame["a_rate"], frame["b_rate"] = share(picks_a, picks_a + picks_b), share(picks_b, picks_a + picks_b)
     frame["position_bias"] = facts["flip_rate"].to_numpy()
-    frame["tie_rate"] = _share(ties, seen)
+    frame["tie_rate"] = share(ties, seen)
     for name in ("first_share", "judgments", "failures", "consistency", "consistency_raw"):
         frame[name] = facts[name].to_numpy()
     frame["weight"] = weighted.weights
     frame["sigma"] = np.nan if weighted.sigmas is None else weighted.sigmas
-    frame["accuracy"] = _accuracy(panel)
+    frame["accuracy"] = truth(votes, panel.known, 0.95)["accuracy"]
     return frame
-
-
-def _accuracy(panel: Panel) -> np.ndarray:
-    """Share of a judge's decisive votes on labelled questions that are right."""
-    votes = panel.votes
-    known = panel.known[votes.question]
-    tested = ~np.isnan(known) & (votes.vote <= B)
-    right = tested & ((votes.vote == A) == (known == 1))
-    return _share(votes.by_judge(right), votes.by_judge(tested))
-
-
-def _share(part: np.ndarray, of: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.where(of > 0, part / of, np.nan)
 
 
 def _questions(votes: Votes, winner: np.ndarray, weighted: np.ndarray, a: str, b: str) -> pd.DataFrame:
@@ -271,22 +276,10 @@ def _camp_warning(votes: Votes) -> tuple[str, ...]:
     )
 
 
-def _unbelieved(votes: Votes, winner: np.ndarray, a: str, b: str) -> tuple[str, ...]:
-    """A verdict that rests on one judge."""
-    if len(votes.judges) < 3:
-        return ()
+def _rests_on(left_out: pd.DataFrame, winner: np.ndarray, a: str, b: str) -> tuple[str, ...]:
+    """A verdict that turns when one judge, or one family, is left out."""
     lead = int((winner == A).sum()) - int((winner == B).sum())
-    turning = []
-    for k, name in enumerate(votes.judges):
-        others = np.ones(len(votes.judges))
-        others[k] = 0
-        sums = votes.sums(others)
-        left = plurality(sums, np.round(sums.sum(axis=1)))
-        if lead * (int((left == A).sum()) - int((left == B).sum())) < 0:
-            turning.append(str(name))
-    if not turning:
-        return ()
-    return (
-        f"the verdict rests on one judge: without {' (or without '.join(turning)}{')' * (len(turning) - 1)}, "
-        f"{b if lead > 0 else a} wins more questions.",
+    turned = left_out[(lead * (left_out["a_wins"] - left_out["b_wins"]) < 0).to_numpy()]
+    return tuple(
+        f"the verdict rests on {name}: without it {b if lead > 0 else a} wins more questions." for name in turned["left_out"]
     )

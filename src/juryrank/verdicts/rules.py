@@ -33,6 +33,10 @@ LEAST = 0.05
 MANY = 20
 #: a gap, or a distance from one half, that is none
 LEVEL = 1e-9
+#: Youden's index from which a judge counts as answering against the rest
+AGAINST = 0.05
+#: and beyond which no judge is believed to be
+SUREST = 0.99
 #: how often a known winner is heard, and as whose opinion
 LABEL, LABELS = 25.0, "\x00labels"
 
@@ -161,15 +165,16 @@ def _by_grades(panel: Panel) -> Weighted:
         judges=len(votes.judges),
         known=panel.known,
     )
-    silent = np.bincount(votes.question, weights=kept, minlength=len(votes.questions)) == 0
-    winner = np.where(silent | (np.abs(graded.p_a - 0.5) <= LEVEL), NONE, np.where(graded.p_a > 0.5, A, B))
     spoke = votes.by_judge(kept) > 0
-    weights = np.where(spoke, np.maximum(graded.discrimination, 0.0), np.nan)
-    against = votes.judges[spoke & (graded.discrimination < 0)]
     said: tuple[str, ...] = () if graded.converged else ("bt-sigma-questions has not converged.",)
+    against = votes.judges[spoke & (graded.telling < -AGAINST)]
     if len(against):
         said += (f"{', '.join(map(str, against[:8]))} answer against the rest of the panel: their weight is 0.",)
-    return Weighted("bt-sigma-questions", _clamped(panel, winner), scaled(weights), said, _sigmas(weights))
+    # The best weight of an independent vote that is right with chance (1 + J) / 2 is its log odds (Nitzan and Paroush 1982).
+    telling = np.clip(graded.telling, 0.0, SUREST)
+    weights = np.where(spoke, np.log((1 + telling) / (1 - telling)), np.nan)
+    verdict = weighted(panel, "bt-sigma-questions", weights, said)
+    return replace(verdict, winner=_clamped(panel, verdict.winner), sigmas=_sigmas(graded.discrimination))
 
 
 def _sigmas(discrimination: np.ndarray) -> np.ndarray:
