@@ -59,7 +59,7 @@ def fit_graded(
     for _ in range(ROUNDS if labelled else 1):
         barred = _barred(x - neutral, known, questions) if labelled else np.zeros((1, 1))
         parameters, posterior, done = _climb(votes, x, barred, parameters)
-        neutral = _neutral(parameters)
+        neutral = float(np.clip(_neutral(parameters), 1 - SPAN, SPAN - 1))  # nodes remain on both sides
     beyond = np.clip((x - neutral) / (x[1] - x[0]) + 0.5, 0, 1)  # a node's share of mass beyond the neutral point
     return Graded(posterior @ beyond, parameters[:, 0], _youden(parameters, neutral), done)
 
