@@ -44,6 +44,7 @@ def alike(one: Row, other: Row, *, winners: bool = True) -> None:
     assert x == pytest.approx(y, abs=FITTED)
     for document in (one, other):
         document["warnings"] = len(document["warnings"])
+        document.get("without", []).sort(key=lambda row: row["left_out"])
     close(one, other)
 
 
@@ -56,6 +57,8 @@ def mirrored(document: Row) -> Row:
         row["a_win_rate"], row["b_win_rate"] = row["b_win_rate"], row["a_win_rate"]
     for row in turned["judges"]:
         row["a_rate"], row["b_rate"] = row["b_rate"], row["a_rate"]
+    for row in turned.get("without", []):
+        row["a_wins"], row["b_wins"] = row["b_wins"], row["a_wins"]
     return turned
 
 
@@ -157,7 +160,9 @@ def test_rows_of_other_systems_and_of_weight_zero_change_nothing():
     """Questions on which only other systems meet, their judges too, and rows of weight zero, leave the report alone."""
     rows = panel(6, questions=8)
     frame = pd.DataFrame(rows).assign(weight=1.0)
-    others = pd.DataFrame(ask("elsewhere", "j0", "first", "first", "sysY", "third") + ask("far", "j1", "tie", "tie", "p", "q"))
+    others = pd.DataFrame(
+        ask("elsewhere", "j0", "first", "first", "sysY", "third") + ask("far", "j1", "tie", "tie", "p", "q")
+    )
     absent = pd.DataFrame(ask("q0", "j0", "second", "first")).assign(weight=0.0, repetition=1)
     more = pd.concat([frame, others.assign(weight=1.0), absent], ignore_index=True)
     alike(report(rows), report(more.to_dict("records")))

@@ -186,7 +186,7 @@ def _check(model: str, on: str, covariance: str, level: float) -> None:
     for name, value, allowed in (("model", model, MODELS), ("on", on, FITTED), ("covariance", covariance, COVARIANCES)):
         if value not in allowed:
             raise SettingsError(f"no {name} {value!r}; expected one of {', '.join(allowed)}.")
-    if not 0 < level < 1:
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
 
 

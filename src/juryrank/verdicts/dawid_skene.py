@@ -39,6 +39,7 @@ def dawid_skene(
     judge: np.ndarray,
     condition: np.ndarray,
     answer: np.ndarray,
+    weight: np.ndarray,
     *,
     questions: int,
     judges: int,
@@ -47,21 +48,22 @@ def dawid_skene(
 ) -> Latent:
     """Fit by EM from the shares of the votes.
 
-    `answer` (rows,): 0 for A, 1 for B, 2 for neither; `condition` (rows,): e.g. which system was shown first; `known`
+    `answer` (rows,): 0 for A, 1 for B, 2 for neither; `weight` (rows,): answers that a row stands for;
+    `condition` (rows,): e.g. which system was shown first; `known`
     (questions,): P(A is better) where people said so, NaN elsewhere.
     """
     cell = (judge * conditions + condition) * 3 + answer
     size = judges * conditions * 3
     clamped = np.zeros(questions, bool) if known is None else ~np.isnan(known)
-    p = _shares(question, answer, questions)
+    p = _shares(question, answer, weight, questions)
     if known is not None:
         p[clamped] = known[clamped]
     matrices, done = np.empty((judges, conditions, 2, 3)), False
     for _ in range(STEPS):
-        matrices = _matrices(p, question, cell, size).reshape(judges, conditions, 2, 3)
+        matrices = _matrices(p, question, cell, weight, size).reshape(judges, conditions, 2, 3)
         prior = float(np.clip(p.mean(), 1e-6, 1 - 1e-6))
         logs = np.log(matrices).transpose(0, 1, 3, 2).reshape(size, 2)
-        lean = np.bincount(question, weights=(logs[:, 0] - logs[:, 1])[cell], minlength=questions)
+        lean = np.bincount(question, weights=weight * (logs[:, 0] - logs[:, 1])[cell], minlength=questions)
         new = 1 / (1 + np.exp(-np.clip(lean + np.log(prior / (1 - prior)), -700, 700)))
         if known is not None:
             new[clamped] = known[clamped]
@@ -72,16 +74,16 @@ def dawid_skene(
     return Latent(p, matrices, done)
 
 
-def _shares(question: np.ndarray, answer: np.ndarray, questions: int) -> np.ndarray:
+def _shares(question: np.ndarray, answer: np.ndarray, weight: np.ndarray, questions: int) -> np.ndarray:
     """Share of A among the answers of a question; a neither is half of each."""
     value = np.where(answer == 0, 1.0, np.where(answer == 1, 0.0, 0.5))
-    total = np.bincount(question, minlength=questions)
-    return (np.bincount(question, weights=value, minlength=questions) + 0.5) / (total + 1)
+    total = np.bincount(question, weights=weight, minlength=questions)
+    return (np.bincount(question, weights=weight * value, minlength=questions) + 0.5) / (total + 1)
 
 
-def _matrices(p: np.ndarray, question: np.ndarray, cell: np.ndarray, size: int) -> np.ndarray:
+def _matrices(p: np.ndarray, question: np.ndarray, cell: np.ndarray, weight: np.ndarray, size: int) -> np.ndarray:
     """(judges * conditions, 2, 3) smoothed answer shares given each winner."""
-    weights = np.stack([p, 1 - p])[:, question]
+    weights = weight * np.stack([p, 1 - p])[:, question]
     counts = np.stack([np.bincount(cell, weights=w, minlength=size) for w in weights])
     counts = counts.reshape(2, -1, 3).transpose(1, 0, 2)
     mean = counts.sum(axis=0) + 1e-3

@@ -21,6 +21,8 @@ from scipy.sparse import coo_array, csr_array
 
 #: prior mean and standard deviation of a, standard deviation of c
 MEAN_A, SD_A, SD_C = 1.0, 0.5, 3.0
+#: standard deviation of a where labels calibrate: then the votes alone do not decide whom to trust
+SD_LABELLED = 1.5
 NODES, SPAN = 61, 6.0
 #: rounds in which labels and the neutral point settle
 ROUNDS = 6
@@ -58,14 +60,14 @@ def fit_graded(
     parameters = np.stack([np.full(judges, MEAN_A), np.zeros(judges)], axis=1)
     for _ in range(ROUNDS if labelled else 1):
         barred = _barred(x - neutral, known, questions) if labelled else np.zeros((1, 1))
-        parameters, posterior, done = _climb(votes, x, barred, parameters)
+        parameters, posterior, done = _climb(votes, x, barred, parameters, SD_LABELLED if labelled else SD_A)
         neutral = float(np.clip(_neutral(parameters), 1 - SPAN, SPAN - 1))  # nodes remain on both sides
     beyond = np.clip((x - neutral) / (x[1] - x[0]) + 0.5, 0, 1)  # a node's share of mass beyond the neutral point
     return Graded(posterior @ beyond, parameters[:, 0], _youden(parameters, neutral), done)
 
 
 def _climb(
-    votes: csr_array, x: np.ndarray, barred: np.ndarray, parameters: np.ndarray
+    votes: csr_array, x: np.ndarray, barred: np.ndarray, parameters: np.ndarray, sd_a: float
 ) -> tuple[np.ndarray, np.ndarray, bool]:
     """Expectation-maximisation: judges (judges, 2), posterior of the nodes (questions, nodes), whether it converged."""
     by_cell, judges = csr_array(votes.T), len(parameters)
@@ -75,7 +77,7 @@ def _climb(
         logs = votes @ table - x**2 / 2 + barred
         posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
         posterior /= posterior.sum(axis=1, keepdims=True)
-        moved = _judges(parameters, x, (by_cell @ posterior).reshape(judges, 2, len(x)))
+        moved = _judges(parameters, x, (by_cell @ posterior).reshape(judges, 2, len(x)), sd_a)
         done = bool(np.abs(moved - parameters).max(initial=0) < TOLERANCE)
         parameters = moved
         if done:
@@ -121,13 +123,13 @@ def _barred(x: np.ndarray, known: np.ndarray | None, questions: int) -> np.ndarr
     return out
 
 
-def _judges(parameters: np.ndarray, x: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _judges(parameters: np.ndarray, x: np.ndarray, counts: np.ndarray, sd_a: float) -> np.ndarray:
     """One Newton step for every judge's (a, c) on its expected counts (judges, 2, nodes)."""
     total, wins = counts.sum(axis=1), counts[:, 0]
     p = 1 / (1 + np.exp(-(parameters[:, :1] * x + parameters[:, 1:])))
     slope, bend = wins - total * p, total * p * (1 - p)
     design = np.stack([x, np.ones_like(x)])
-    precision = np.array([SD_A**-2, SD_C**-2])
+    precision = np.array([sd_a**-2, SD_C**-2])
     gradient = slope @ design.T - precision * (parameters - np.array([MEAN_A, 0.0]))
     curvature = np.einsum("kj,pj,qj->kpq", bend, design, design) + np.diag(precision)
     step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]

@@ -100,11 +100,18 @@ class ABReport:
             "weighted": self.weighted,
             "judges": [{name: _rounded(name, v) for name, v in row.items()} for row in records(self.judges)],
             "questions": records(self.frame),
-            "labelled": records(self.truth) if self.truth["labelled"].any() else [],
-            "outlier": self.outlier,
-            "without": records(self.without),
             "warnings": list(self.warnings),
+            **self._asked_for(),
         }
+
+    def _asked_for(self) -> dict[str, object]:
+        """What labels and families add to the document."""
+        more: dict[str, object] = {}
+        if self.truth["labelled"].any():
+            more["labelled"] = records(self.truth)
+        if len(self.without) > len(self.votes.judges):
+            more["without"] = records(self.without)
+        return more
 
 
 def _rounded(name: str, value: object) -> object:
@@ -159,7 +166,12 @@ def compare_tables(
         votes=votes,
         known=panel.known,
         level=level,
-        warnings=compared.warnings + weighted.warnings + said + _camp_warning(votes) + _rests_on(left_out, winner, a, b),
+        warnings=compared.warnings
+        + weighted.warnings
+        + said
+        + _camp_warning(votes)
+        + _rests_on(left_out, winner, a, b)
+        + _too_few(decided, level),
         notes=compared.notes,
     )
 
@@ -169,7 +181,7 @@ def _check(aggregation: str, quorum: int, level: float) -> None:
         raise SettingsError(f"no aggregation {aggregation!r}; expected one of {', '.join(AGGREGATIONS)}.")
     if not isinstance(quorum, int) or isinstance(quorum, bool) or quorum < 1:
         raise SettingsError(f"quorum is {quorum!r}; expected a whole number of at least 1.")
-    if not 0 < level < 1:
+    if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
 
 
@@ -254,15 +266,24 @@ def _judges(panel: Panel, weighted: Weighted) -> pd.DataFrame:
 
 def _questions(votes: Votes, winner: np.ndarray, weighted: np.ndarray, a: str, b: str) -> pd.DataFrame:
     names = np.array([a, b, "tie", "inconclusive"], dtype=object)
-    spoken = np.array([a, b, "tie", None], dtype=object)
     frame = pd.DataFrame({"context": votes.questions, "winner": names[winner], "weighted_winner": names[weighted]})
     frame["order_dependent"] = np.bincount(votes.question, weights=votes.flipped, minlength=len(winner)) > 0
-    order = np.argsort(votes.question, kind="stable")
-    starts = np.searchsorted(votes.question[order], np.arange(len(winner) + 1))
-    judge, vote = votes.judges[votes.judge[order]].tolist(), spoken[votes.vote[order]].tolist()
-    bounds = starts.tolist()
-    frame["votes"] = [dict(zip(judge[i:j], vote[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
+    frame["votes"] = _votes_by_judge(votes, np.array([a, b, "tie", None], dtype=object))
     return frame
+
+
+def _votes_by_judge(votes: Votes, words: np.ndarray) -> list[dict[str, object]]:
+    """Question by question: the vote of each judge, the plurality of its opinions where it has several."""
+    size = len(votes.judges)
+    cells, cell = np.unique(votes.question * size + votes.judge, return_inverse=True)
+    decisive = votes.vote != NONE
+    place = cell[decisive] * 3 + votes.vote[decisive]
+    sums = np.bincount(place, weights=votes.count[decisive], minlength=3 * len(cells)).reshape(-1, 3)
+    spoken = words[plurality(sums, np.round(sums.sum(axis=1)))].tolist()
+    question, judge = np.divmod(cells, size)
+    names = votes.judges[judge].tolist()
+    bounds = np.searchsorted(question, np.arange(len(votes.questions) + 1)).tolist()
+    return [dict(zip(names[i:j], spoken[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
 def _camp_warning(votes: Votes) -> tuple[str, ...]:
@@ -274,6 +295,13 @@ def _camp_warning(votes: Votes) -> tuple[str, ...]:
         f"the judges fall into two camps that agree within and not across: {first} against {second}. Nothing in the votes "
         "says which camp is right; labels for some questions would.",
     )
+
+
+def _too_few(decided: int, level: float) -> tuple[str, ...]:
+    """Where even a clean sweep could not reach the threshold."""
+    if not decided or 2.0 ** (1 - decided) <= 1 - level:
+        return ()
+    return (f"{decided} decided questions are too few to tell: not even {decided} of {decided} would be certain.",)
 
 
 def _rests_on(left_out: pd.DataFrame, winner: np.ndarray, a: str, b: str) -> tuple[str, ...]:

@@ -104,10 +104,10 @@ def by_dawid_skene(panel: Panel) -> Weighted:
     p = latent.p_a
     winner = np.where(np.abs(p - 0.5) <= 1e-9, NONE, np.where(p > 0.5, A, B))
     silent = np.bincount(panel.votes.question, weights=panel.votes.spoken, minlength=len(p)) == 0
+    spoke = panel.votes.by_judge(panel.votes.spoken) > 0
+    weights = scaled(np.where(spoke, np.maximum(latent.youden, 0), np.nan))
     said = () if latent.converged else ("Dawid-Skene has not converged.",)
-    return Weighted(
-        "dawid-skene", _clamped(panel, np.where(silent, NONE, winner)), scaled(np.maximum(latent.youden, 0)), said
-    )
+    return Weighted("dawid-skene", _clamped(panel, np.where(silent, NONE, winner)), weights, said)
 
 
 def latent_winners(panel: Panel) -> Latent:
@@ -130,7 +130,8 @@ def answers(panel: Panel) -> dict[str, np.ndarray]:
         kept = votes.spoken
         answer = np.where(votes.vote[kept] <= B, votes.vote[kept], 2)
         none = np.zeros(int(kept.sum()), np.int64)
-        return {"question": votes.question[kept], "judge": votes.judge[kept], "condition": none, "answer": answer}
+        columns = {"question": votes.question[kept], "judge": votes.judge[kept], "condition": none, "answer": answer}
+        return columns | {"weight": votes.count[kept]}
     rows = showings(source)
     names = np.asarray(source.table["context"].cat.categories, dtype=object)[rows["context"]]
     question = pd.Index(votes.questions).get_indexer(names)
@@ -138,6 +139,7 @@ def answers(panel: Panel) -> dict[str, np.ndarray]:
     kept = question >= 0
     first = (rows["slot"] > 0) ^ panel.turned
     columns = {"question": question, "judge": rows["judge"], "condition": first.astype(np.int64), "answer": verdict}
+    columns |= {"weight": rows["weight"]}
     return {name: column[kept] for name, column in columns.items()}
 
 
@@ -174,12 +176,12 @@ def _by_grades(panel: Panel) -> Weighted:
     telling = np.clip(graded.telling, 0.0, SUREST)
     weights = np.where(spoke, np.log((1 + telling) / (1 - telling)), np.nan)
     verdict = weighted(panel, "bt-sigma-questions", weights, said)
-    return replace(verdict, winner=_clamped(panel, verdict.winner), sigmas=_sigmas(graded.discrimination))
+    return replace(verdict, sigmas=_sigmas(np.where(spoke, graded.discrimination, np.nan)))
 
 
 def _sigmas(discrimination: np.ndarray) -> np.ndarray:
     """1 / a with geometric mean 1; NaN for a judge that tells nothing."""
-    telling = discrimination > 0
+    telling = np.nan_to_num(discrimination) > 0
     log = np.log(np.where(telling, discrimination, np.nan))
     return np.exp(np.nanmean(log) - log) if telling.any() else log
 
@@ -218,9 +220,9 @@ def votes_in_both_orders(panel: Panel) -> bool:
 
 RULES: dict[str, Rule] = {
     "bt-sigma": by_bt_sigma,
+    "bt-sigma-questions": by_questions,
     "consistency": by_consistency,
     "dawid-skene": by_dawid_skene,
-    "bt-sigma-questions": by_questions,
 }
 
 
@@ -236,7 +238,7 @@ def weighted(panel: Panel, rule: str, weights: np.ndarray, said: tuple[str, ...]
     unit = np.ones(len(votes.judges))
     decisive = np.round(votes.sums(unit).sum(axis=1))
     winner = plurality(votes.sums(np.nan_to_num(weights)), decisive, panel.quorum)
-    return Weighted(rule, winner, scaled(weights), said)
+    return Weighted(rule, _clamped(panel, winner), scaled(weights), said)
 
 
 def filled(weights: np.ndarray, spoken: np.ndarray, judges: np.ndarray, why: str) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -47,6 +47,9 @@ def votes_on(compared: Comparisons, a: str, b: str) -> Votes:
     Raises `SettingsError` where the two are one, `InputError` where one never appears, never meets the other, or a
     question holds a third item.
     """
+    for name in (a, b):
+        if name in ("tie", "inconclusive"):
+            raise SettingsError(f"a system called {name!r} cannot be told from that verdict; rename it.")
     if a == b:
         raise SettingsError(f"a and b are both {a!r}: a comparison needs two systems.")
     items = compared.items
