@@ -10,6 +10,8 @@ import pandas as pd
 import juryrank as jr
 
 RULES = ("plurality", "bt-sigma", "consistency", "dawid-skene", "auto")
+#: without repetitions the consistency rule falls back to the plurality
+UNREPEATED = ("plurality", "bt-sigma", "dawid-skene", "auto")
 #: kind and rate of a judge: "shared" is right at that rate and errs alike however it is asked, "fresh" draws its errors
 #: anew per showing, "A" says A and "first" the system shown first at that rate, "other" follows a coin of the question
 Judge = tuple[str, float]
@@ -92,39 +94,50 @@ def ask(
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What every rule is right about (questions x rules), and the weights of the judges (judges x rules)."""
     a, b = compared.items
-    reports = {rule: jr.compare_systems(compared, a=a, b=b, aggregation=rule, labels=labels) for rule in rules}
-    rights = {rule: right(r, truth, "winner" if rule == "plurality" else "weighted_winner") for rule, r in reports.items()}
+    reports = {rule: jr.compare_systems(compared, a=a, b=b, aggregation=rule, labels=labels) for rule in rules[1:]}
+    rights = {rules[0]: right(reports[rules[-1]], truth, "winner")}
+    rights |= {rule: right(report, truth) for rule, report in reports.items()}
     return pd.DataFrame(rights), pd.DataFrame({rule: r.judges.set_index("judge")["weight"] for rule, r in reports.items()})
 
 
 def error(units: pd.Series) -> float:
-    """Standard error of a mean over independent units."""
-    return float(units.std(ddof=1) / np.sqrt(len(units)))
+    """Standard error of a mean over independent units; 0 for a single one."""
+    return float(units.std(ddof=1) / np.sqrt(len(units))) if len(units) > 1 else 0.0
 
 
-def cells(scores: pd.DataFrame, base: str = "plurality") -> str:
-    """Percent right by rule over independent rows, and the paired difference to `base`; `!` marks 2 errors below it."""
-    found = [f"{100 * scores[base].mean():5.1f} ±{100 * error(scores[base]):3.1f}"]
-    for rule in scores.columns.drop(base):
-        gain, unsure = 100 * (scores[rule] - scores[base]).mean(), 100 * error(scores[rule] - scores[base])
-        below = "!" if gain < -2 * unsure else " "
-        found.append(
-            f"{100 * scores[rule].mean():5.1f} ±{100 * error(scores[rule]):3.1f} ({gain:+5.1f} ±{unsure:3.1f}){below}"
-        )
-    return " | ".join(found)
+def cell(score: pd.Series, base: pd.Series | None = None) -> str:
+    """Percent right, with standard error over the rows, and the paired difference to `base`; `!` is 2 errors below it."""
+    text = f"{100 * score.mean():5.1f} ±{100 * error(score):3.1f}"
+    if base is None:
+        return text
+    gain, unsure = 100 * (score - base).mean(), 100 * error(score - base)
+    return f"{text} ({gain:+5.1f} ±{unsure:3.1f}){'!' if gain < -2 * unsure else ' '}"
+
+
+def cells(scores: pd.DataFrame) -> str:
+    """A `cell` for every rule; without repetitions the consistency rule is the plurality, and was not asked."""
+    base = scores["plurality"]
+    others = [cell(scores[rule], base) if rule in scores else f"{'(plurality)':^24s}" for rule in RULES[1:]]
+    return " | ".join([cell(base), *others])
+
+
+def heading(name: str) -> str:
+    """The line over lines of `cells`."""
+    return " | ".join([f"{name:47s}", f"{RULES[0]:10s}", *(f"{rule:24s}" for rule in RULES[1:])])
 
 
 def simulated_panels(seeds: int = 20) -> None:
     """Every kind of panel under every rule."""
+    print(heading(f"Simulated panels, 100 questions, {seeds} seeds"))
     for panel in PANELS:
         scores, weights = [], []
         for seed in range(seeds):
-            rights, weight = ask(*draw(panel, seed=seed))
+            rights, weight = ask(*draw(panel, seed=seed), RULES if panel.repetitions > 1 else UNREPEATED)
             scores.append(rights.mean())
             weights.append(weight)
-        print(f"{panel.name:47s} {cells(pd.DataFrame(scores))}", flush=True)
+        print(f"{panel.name:47s} | {cells(pd.DataFrame(scores))}", flush=True)
         if panel.odd:
             mean = pd.concat(weights).groupby(level=0).mean()
             odd, rest = mean.iloc[-panel.odd :].mean(), mean.iloc[: -panel.odd].mean()
-            shown = (f"{rule} {odd[rule]:.2f} ({rest[rule]:.2f})" for rule in RULES[1:])
+            shown = (f"{rule} {odd[rule]:.2f} ({rest[rule]:.2f})" for rule in mean)
             print(f"    weight of the odd (of the others): {', '.join(shown)}", flush=True)

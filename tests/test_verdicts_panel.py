@@ -85,7 +85,7 @@ def test_reconciled_opinions_vote_as_their_status_says():
 
 def test_pairs_of_reconciled_opinions():
     """Two opinions, or one beside a word, are counted as their votes are."""
-    strict = [opinion for opinion in opinions()[: len(ANSWERS) ** 2]]
+    strict = list(opinions()[: len(ANSWERS) ** 2])
     for (one, vote, flipped), (other, second, turned) in product(strict, repeat=2):
         assert jr.panel_verdict([one, other]) == slow_plurality([vote, second], 1)
         seen = ["tie" if flipped else vote, "tie" if turned else second]
