@@ -196,8 +196,6 @@ class _Orders:
     value: np.ndarray  # (n, 2)
     p: np.ndarray  # (n, 2)
     both_bad: np.ndarray  # (n, 2) bool: most of the tie passes said so
-    votes: np.ndarray  # (n, 2) number of decisive passes
-    weight: np.ndarray  # (n, 2) their summed weight
 
 
 def _by_order(passes: _Passes, policy: str) -> _Orders:
@@ -228,8 +226,6 @@ def _by_order(passes: _Passes, policy: str) -> _Orders:
         value=value.astype(np.int8).reshape(-1, 2),
         p=p.reshape(-1, 2),
         both_bad=((bad > 0) & (2 * bad > sides[:, 1])).reshape(-1, 2),
-        votes=np.bincount(cell[decisive], minlength=size).reshape(-1, 2),
-        weight=weight.reshape(-1, 2),
     )
 
 
@@ -258,14 +254,13 @@ def _bookkeeping(
 ) -> dict[str, object]:
     n = passes.n
     showings = np.bincount(passes.comparison, minlength=n)
-    votes, weight = orders.votes.sum(axis=1), orders.weight.sum(axis=1)
-    all_weight = np.bincount(passes.comparison, weights=passes.weight, minlength=n)
+    weight = np.bincount(passes.comparison, weights=passes.weight, minlength=n)
     first_group = np.full(n, np.iinfo(np.int64).max)
     np.minimum.at(first_group, passes.comparison, passes.group)
     asked = orders.value != _NOT_ASKED
     tied = combined["status"] == TIED
     return {
-        "weight": np.where(votes > 0, weight / np.maximum(votes, 1), all_weight / np.maximum(showings, 1)),
+        "weight": weight / np.maximum(showings, 1),
         "slot": np.where(asked.all(axis=1), 0, np.where(asked[:, 0], 1, -1)).astype(np.int8),
         "failures": np.bincount(passes.comparison[passes.value == _FAILS], minlength=n),
         "group": pd.Categorical.from_codes(first_group, dtype=table["group"].dtype),
