@@ -31,7 +31,8 @@ def camps(votes: Votes) -> tuple[list[str], list[str]] | None:
         return None
     inside = [_mean(correlation[np.ix_(part, part)]) for part in (side, ~side)]
     across = float(correlation[np.ix_(side, ~side)].mean())
-    if min(inside) < WITHIN or across > ACROSS * min(inside):
+    noise = 3 / np.sqrt(len(votes.questions))
+    if min(inside) < max(WITHIN, noise) or across > ACROSS * min(inside):
         return None
     first, second = (votes.judges[part].tolist() for part in (side, ~side))
     return (first, second) if len(first) >= len(second) else (second, first)

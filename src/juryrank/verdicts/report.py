@@ -139,7 +139,8 @@ def compare_tables(
     panel = Panel(votes, ours, _known(votes, labels, a, b), quorum, turned=a > b)
     everyone = np.ones(len(votes.judges))
     winner = plurality(votes.sums(everyone), np.round(votes.sums(everyone).sum(axis=1)), quorum)
-    rule = DEFAULT if aggregation == "auto" else aggregation
+    split = camps(votes)
+    rule = _rule(aggregation, labelled=not np.isnan(panel.known).all(), split=split is not None)
     weighted = Weighted(rule, winner, everyone) if rule == "plurality" else RULES[rule](panel)
     decided, wins = int((winner <= B).sum()), int((winner == A).sum())
     gap, said = _two_item_fit(panel)
@@ -169,7 +170,7 @@ def compare_tables(
         warnings=compared.warnings
         + weighted.warnings
         + said
-        + _camp_warning(votes)
+        + _camp_warning(split, rule)
         + _rests_on(left_out, winner, a, b)
         + _too_few(decided, level),
         notes=compared.notes,
@@ -286,14 +287,21 @@ def _votes_by_judge(votes: Votes, words: np.ndarray) -> list[dict[str, object]]:
     return [dict(zip(names[i:j], spoken[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
-def _camp_warning(votes: Votes) -> tuple[str, ...]:
-    found = camps(votes)
+def _rule(aggregation: str, *, labelled: bool, split: bool) -> str:
+    """Two camps are not weighed against each other on the votes alone: that would crown the one that errs more alike."""
+    if aggregation != "auto":
+        return aggregation
+    return DEFAULT if labelled or not split else "plurality"
+
+
+def _camp_warning(found: tuple[list[str], list[str]] | None, rule: str) -> tuple[str, ...]:
     if found is None:
         return ()
     first, second = (", ".join(map(str, camp[:8])) for camp in found)
+    also = " All judges weigh the same." if rule == "plurality" else ""
     return (
         f"the judges fall into two camps that agree within and not across: {first} against {second}. Nothing in the votes "
-        "says which camp is right; labels for some questions would.",
+        f"says which camp is right; labels for some questions would.{also}",
     )
 
 
