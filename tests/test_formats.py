@@ -8,15 +8,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from conftest import SHARED
 from formats_support import refusal, same, written
 
 from juryrank import formats
 from juryrank.errors import SettingsError
 from juryrank.formats import FORMATS, read
 from juryrank.tables import Comparisons, Judgments
-
-SHARED = Path("../shared/data")
-
 
 # The door
 
@@ -183,7 +181,7 @@ def test_a_hundred_thousand_rows_are_read_without_fuss(tmp_path: Path) -> None:
 
 
 @pytest.mark.shared
-@pytest.mark.skipif(not SHARED.exists(), reason="the shared data are absent")
+@pytest.mark.shared
 def test_the_shared_tables_are_recognised() -> None:
     """The shared data read as what they are, with the counts of their own documentation."""
     cems = read(SHARED / "classic/cems.csv")
