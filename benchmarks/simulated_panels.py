@@ -9,9 +9,9 @@ import pandas as pd
 
 import juryrank as jr
 
-RULES = ("plurality", "bt-sigma", "consistency", "dawid-skene", "auto")
+RULES = ("plurality", "bt-sigma", "dawid-skene", "bt-sigma-questions", "auto", "consistency")
 #: without repetitions the consistency rule falls back to the plurality
-UNREPEATED = ("plurality", "bt-sigma", "dawid-skene", "auto")
+UNREPEATED = RULES[:-1]
 #: kind and rate of a judge: "shared" is right at that rate and errs alike however it is asked, "fresh" draws its errors
 #: anew per showing, "A" says A and "first" the system shown first at that rate, "other" follows a coin of the question
 Judge = tuple[str, float]
@@ -89,15 +89,23 @@ def right(report: jr.ABReport, truth: pd.Series, column: str = "weighted_winner"
     return (said == truth).astype(float).where(said.isin([report.a, report.b]), 0.5)
 
 
-def ask(
-    compared: jr.Comparisons, truth: pd.Series, rules: tuple[str, ...] = RULES, labels: dict[str, str] | None = None
-) -> tuple[pd.DataFrame, pd.DataFrame]:
+def ask(compared: jr.Comparisons, truth: pd.Series, rules: tuple[str, ...] = RULES) -> tuple[pd.DataFrame, pd.DataFrame]:
     """What every rule is right about (questions x rules), and the weights of the judges (judges x rules)."""
     a, b = compared.items
-    reports = {rule: jr.compare_systems(compared, a=a, b=b, aggregation=rule, labels=labels) for rule in rules[1:]}
-    rights = {rules[0]: right(reports[rules[-1]], truth, "winner")}
-    rights |= {rule: right(report, truth) for rule, report in reports.items()}
-    return pd.DataFrame(rights), pd.DataFrame({rule: r.judges.set_index("judge")["weight"] for rule, r in reports.items()})
+    reports = {"auto": jr.compare_systems(compared, a=a, b=b)}
+    rights = {"plurality": right(reports["auto"], truth, "winner")}
+    for rule in rules[1:]:  # "auto" is another rule, or the plurality between two camps, and need not be asked twice
+        same = reports["auto"].weighted["rule"] == rule or rule == "auto"
+        reports[rule] = reports["auto"] if same else jr.compare_systems(compared, a=a, b=b, aggregation=rule)
+    rights |= {rule: right(reports[rule], truth) for rule in rules[1:]}
+    weights = {rule: reports[rule].judges.set_index("judge")["weight"] for rule in rules[1:]}
+    return pd.DataFrame(rights), pd.DataFrame(weights)
+
+
+def kept_to_plurality(weights: list[pd.DataFrame]) -> str:
+    """In how many panels the default saw two camps and weighed all judges alike."""
+    number = sum(bool((weight["auto"].dropna() == 1).all()) for weight in weights)
+    return f"  auto is the plurality in {number} of {len(weights)}" if number else ""
 
 
 def error(units: pd.Series) -> float:
@@ -115,10 +123,9 @@ def cell(score: pd.Series, base: pd.Series | None = None) -> str:
 
 
 def cells(scores: pd.DataFrame) -> str:
-    """A `cell` for every rule; without repetitions the consistency rule is the plurality, and was not asked."""
+    """A `cell` for every rule that was asked."""
     base = scores["plurality"]
-    others = [cell(scores[rule], base) if rule in scores else f"{'(plurality)':^24s}" for rule in RULES[1:]]
-    return " | ".join([cell(base), *others])
+    return " | ".join([cell(base), *(cell(scores[rule], base) for rule in scores.columns[1:])])
 
 
 def heading(name: str) -> str:
@@ -135,7 +142,7 @@ def simulated_panels(seeds: int = 20) -> None:
             rights, weight = ask(*draw(panel, seed=seed), RULES if panel.repetitions > 1 else UNREPEATED)
             scores.append(rights.mean())
             weights.append(weight)
-        print(f"{panel.name:47s} | {cells(pd.DataFrame(scores))}", flush=True)
+        print(f"{panel.name:47s} | {cells(pd.DataFrame(scores))}{kept_to_plurality(weights)}", flush=True)
         if panel.odd:
             mean = pd.concat(weights).groupby(level=0).mean()
             odd, rest = mean.iloc[-panel.odd :].mean(), mean.iloc[: -panel.odd].mean()
