@@ -85,7 +85,7 @@ def test_exchanging_a_and_b_mirrors_the_report(rule, seed):
 
 
 @given(rows=panels())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_exchanging_a_and_b_mirrors_small_panels(rows):
     """Under the default rule the mirror image holds for panels of all shapes, weighted winners included."""
     alike(mirrored(report(rows, "sysX", "sysY")), report(rows, "sysY", "sysX"))
@@ -102,7 +102,7 @@ def test_shuffled_rows_give_the_same_report(rule):
 
 
 @given(rows=panels(), data=st.data())
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=10, deadline=None)
 def test_shuffled_rows_of_small_panels_give_the_same_report(rows, data):
     """The order of rows changes nothing for panels of all shapes."""
     alike(report(rows), report(data.draw(st.permutations(rows))))
@@ -120,7 +120,7 @@ def test_renamed_things_give_the_same_report_under_other_names(rule):
 
 
 @given(rows=panels())
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=12, deadline=None)
 def test_renamed_small_panels_give_the_same_report_under_other_names(rows):
     """Names do not matter for panels of all shapes."""
     alike(ordered(named(report(rows), NAMES)), report(renamed(rows, NAMES), "zeta", "alpha"))

@@ -306,8 +306,10 @@ def _camp_warning(found: tuple[list[str], list[str]] | None, rule: str) -> tuple
 
 
 def _too_few(decided: int, level: float) -> tuple[str, ...]:
-    """Where even a clean sweep could not reach the threshold."""
-    if not decided or 2.0 ** (1 - decided) <= 1 - level:
+    """Where nothing is decided, and where even a clean sweep could not reach the threshold."""
+    if not decided:
+        return ("not one question is decided: votes are missing, tied, or cancel each other.",)
+    if 2.0 ** (1 - decided) <= 1 - level:
         return ()
     return (f"{decided} decided questions are too few to tell: not even {decided} of {decided} would be certain.",)
 
