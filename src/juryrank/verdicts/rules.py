@@ -3,8 +3,8 @@
     bt-sigma            BT-sigma on the two-item collapse (hard, flips half); weights 1 / sigma, then a weighted plurality
     consistency         weights max(shrunk repetition consistency, 0.05), then a weighted plurality
     dawid-skene         a latent winner per question; weights are Youden's index where it is positive
-    bt-sigma-questions  BT-sigma with items of their own in every question: from 20 judges on their strengths decide, with weights
-                        1 / sigma; under 20 a plurality weighted by the log odds of what a judge's vote tells (not 1 / sigma)
+    bt-sigma-questions  BT-sigma with items of their own in every question: from 20 judges on their strengths decide, with
+                        weights 1 / sigma; under 20 a plurality weighted by the log odds of what a judge's vote tells
 
 The first two cannot tell a reliable judge from a one-sided or a stubborn one; the last two compare judges question by
 question, and can. None can tell a sharp majority from a biased one: only labels can.
