@@ -222,7 +222,6 @@ def test_stand_ins_count_towards_the_quorum():
     assert decided == {"q0": a, "q1": "tie", "q2": "tie", "q4": a, "q0 #2": b}
 
 
-@pytest.mark.xfail(strict=True, reason="a question without a row in the table cannot be counted yet")
 def test_an_entry_without_votes_is_an_inconclusive_comparison():
     """Entries are questions: one on which no judge has a vote counts among the comparisons, as in evaluatorq."""
     fixture = FIXTURES["repeated"]

@@ -75,6 +75,7 @@ def reconcile(source: Judgments | pd.DataFrame | list[dict], policy: str = "stri
         warnings=source.warnings + _split_groups(passes),
         judgments=source,
         policy=policy,
+        silent=source.silent,
     )
 
 

@@ -41,6 +41,8 @@ class Judgments:
     #: what the reader recognised and counted, one sentence each
     notes: tuple[str, ...] = ()
     warnings: tuple[str, ...] = ()
+    #: contexts that were asked and have no row
+    silent: tuple[str, ...] = ()
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -80,6 +82,8 @@ class Comparisons:
     policy: str = "strict"
     #: whether the source said which of its rows are ties
     has_status: bool = True
+    #: contexts that were asked and have no row
+    silent: tuple[str, ...] = ()
 
     @cached_property
     def frame(self) -> pd.DataFrame:

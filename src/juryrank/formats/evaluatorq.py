@@ -55,14 +55,15 @@ def _read(document: Document) -> Judgments | Comparisons:
         made: Judgments | Comparisons = _opinions(document, votes, labels)
     else:
         made = _showings(document, votes, labels)
-    return replace(made, notes=(*_said(votes, bare, contexts), *made.notes))
+    voted = {vote.context for vote in votes}
+    silent = tuple(context for context in contexts if context not in voted)
+    return replace(made, silent=silent, notes=(*_said(votes, bare, len(silent)), *made.notes))
 
 
-def _said(votes: list[_Vote], bare: int, contexts: list[str]) -> list[str]:
+def _said(votes: list[_Vote], bare: int, silent: int) -> list[str]:
     notes = [f"{many(len(votes), 'vote')}, {many(sum(len(v.observations) for v in votes), 'observation')}."]
-    without = len(contexts) - len({vote.entry for vote in votes})
-    if without:
-        notes.append(f"{many(without, 'entry has', 'entries have')} no votes.")
+    if silent:
+        notes.append(f"{many(silent, 'entry has', 'entries have')} no votes.")
     if 0 < bare < len(votes):
         notes.append(
             f"{many(bare, 'vote has', 'votes have')} no observations, so every vote is read as the opinion it was "

@@ -16,7 +16,7 @@ from juryrank.verdicts.panel import NONE, TIE, A, B
 class Votes:
     """One row per opinion; rows of weight zero are gone."""
 
-    #: names; questions in the order of the table's contexts
+    #: names; questions in the order of the table's contexts, those without any vote last
     questions: np.ndarray
     judges: np.ndarray
     #: (rows,) codes
@@ -78,7 +78,7 @@ def _coded(table: pd.DataFrame, compared: Comparisons, *, turned: bool) -> Votes
     vote = np.select([(status == WIN) & (p > 0.5), status == WIN, status == TIED], [A, B, TIE], default=NONE)
     used, question = np.unique(table["context"].cat.codes.to_numpy(), return_inverse=True)
     return Votes(
-        questions=np.asarray(compared.table["context"].cat.categories, dtype=object)[used],
+        questions=np.array([*compared.table["context"].cat.categories[used], *compared.silent], dtype=object),
         judges=np.asarray(compared.judges, dtype=object),
         question=question,
         judge=table["judge"].cat.codes.to_numpy().astype(np.int64),
