@@ -95,6 +95,7 @@ def rank(
         settings=settings,
         warnings=compared.warnings + said + fit.warnings + _data_warnings(compared, fit, facts.counts),
         notes=compared.notes,
+        data=data,
     )
 
 

@@ -9,7 +9,7 @@ groups of neighbours such that no certified difference lies inside one.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import networkx as nx
 import numpy as np
@@ -19,7 +19,7 @@ from scipy.special import ndtri
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.document import ranking_document
 from juryrank.estimate import Fit, Item
-from juryrank.tables import TIED, WIN, Comparisons
+from juryrank.tables import TIED, WIN, Comparisons, Judgments
 
 EQUAL = 1e-9
 ABOVE, BELOW, UNSEEN = "unbounded above", "unbounded below", "not observed"
@@ -192,6 +192,8 @@ class Ranking:
     settings: dict[str, object]
     warnings: tuple[str, ...]
     notes: tuple[str, ...] = ()
+    #: the table that it was made from
+    data: Judgments | Comparisons | None = field(default=None, repr=False)
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
         """P(a beats b); see `Fit.probability`."""

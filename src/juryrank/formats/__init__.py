@@ -42,6 +42,8 @@ def read(source: Any, *, format: str = "auto", columns: Mapping[str, str] | None
     `SettingsError` for an unknown format or mapped name, and `MissingExtraError` for Parquet without pyarrow.
     """
     chosen = _named(format)
+    made_from = getattr(source, "data", None)  # an earlier result holds the table that it was made from
+    source = made_from if isinstance(made_from, (Judgments, Comparisons)) else source
     if isinstance(source, (Judgments, Comparisons)):
         return _as_it_is(source, chosen, columns)
     raw = _opened(source)
