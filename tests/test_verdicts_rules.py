@@ -216,7 +216,6 @@ def test_weight_and_sigma_tell_one_story(rule):
         assert_one_story(report(rows, aggregation=rule))
 
 
-@pytest.mark.xfail(strict=True, reason="sigma is 1 / a, weight the log odds of what a vote tells: they part here")
 def test_weight_and_sigma_tell_one_story_of_an_always_a_judge():
     """An always-sysX judge of weight near zero is not shown as sharper than judges that weigh more."""
     assert_one_story(report(fresh_rows(0, 100)[0]))
@@ -256,7 +255,6 @@ def test_labels_do_not_hurt_a_simulated_panel():
     assert np.mean(gained) >= 0, gained
 
 
-@pytest.mark.xfail(strict=True, reason="expectation-maximisation starts from the votes and stops in a worse optimum")
 def test_labels_lift_the_right_judge_out_of_a_wrong_majority():
     """Where two judges share one error and a third is right, labels on both sides give the third the most weight."""
     rng = np.random.default_rng(0)

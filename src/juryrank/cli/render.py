@@ -121,7 +121,7 @@ def comparison_text(report: ABReport) -> str:
     """Verdict, rates by name, the weighted rule beside, the judges."""
     a, b = printable(report.a), printable(report.b)
     lines = [
-        _who_won(report),
+        printable(report.summary, width=0),
         "",
         f"{report.comparisons} questions: {report.decided} decided, {_percent(report.tie_rate)} ties, "
         f"{_percent(report.inconclusive_rate)} inconclusive.",
@@ -137,18 +137,6 @@ def comparison_text(report: ABReport) -> str:
             f"Agreement {_percent(report.agreement.mean)} on the {covered} of the questions with two votes{corrected}."
         )
     return "\n".join([*lines, "", _side_by_side(report, a, b)])
-
-
-def _who_won(report: ABReport) -> str:
-    if report.a_win_rate is None or report.p_value is None:
-        return "Not one question is decided."
-    low, high = report.interval
-    certain = report.p_value < 1 - report.level
-    name = printable(report.a if report.a_win_rate >= 0.5 else report.b)
-    verdict = f"{name} is better" if certain else "No certain difference"
-    shown = f"{printable(report.a)} wins {_percent(report.a_win_rate)} [{_percent(low)}, {_percent(high)}]"
-    few = "" if certain or report.decided > 5 else "; too few decided questions to tell"
-    return f"{verdict}: {shown} of {report.decided} decided questions (sign test p = {report.p_value:.2g}){few}."
 
 
 def _side_by_side(report: ABReport, a: str, b: str) -> str:

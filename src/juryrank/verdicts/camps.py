@@ -7,16 +7,22 @@ from scipy.cluster.hierarchy import fcluster, linkage
 from scipy.sparse import coo_array
 from scipy.spatial.distance import squareform
 
-from juryrank.verdicts.panel import A, B
+from juryrank.verdicts.panel import A, B, plurality, sign_test
 from juryrank.verdicts.votes import Votes
 
-#: mean correlation within a camp that counts as agreement, and the share of it across that counts as none
-WITHIN, ACROSS = 0.15, 0.35
+#: mean correlation within a camp that counts as agreement, in standard errors of one correlation, and the share of it
+#: across that counts as none (benchmarks/verdict_rules.py)
+WITHIN, ACROSS = 2.0, 0.1
+#: p-value of equal camps under which labels tell which is right
+TOLD = 0.05
 #: judges beyond which camps are not looked for
 MOST = 500
 
 
-def camps(votes: Votes) -> tuple[list[str], list[str]] | None:
+Camps = tuple[list[str], list[str]]
+
+
+def camps(votes: Votes) -> Camps | None:
     """The two camps by name, the larger first; None where there are none."""
     if not 4 <= len(votes.judges) <= MOST:
         return None
@@ -31,11 +37,24 @@ def camps(votes: Votes) -> tuple[list[str], list[str]] | None:
         return None
     inside = [_mean(correlation[np.ix_(part, part)]) for part in (side, ~side)]
     across = float(correlation[np.ix_(side, ~side)].mean())
-    noise = 3 / np.sqrt(len(votes.questions))
-    if min(inside) < max(WITHIN, noise) or across > ACROSS * min(inside):
+    if min(inside) < WITHIN / np.sqrt(len(votes.questions)) or across > ACROSS * min(inside):
         return None
     first, second = (votes.judges[part].tolist() for part in (side, ~side))
     return (first, second) if len(first) >= len(second) else (second, first)
+
+
+def told_apart(split: Camps, votes: Votes, known: np.ndarray) -> bool:
+    """Whether labels show one camp's plurality to be right more often than the other's (sign test)."""
+    first, second = (_plurality(votes, camp) for camp in split)
+    tested = ~np.isnan(known) & (first <= B) & (second <= B) & (first != second)
+    wins = int(((first == A) == (known == 1))[tested].sum())
+    p = sign_test(wins, int(tested.sum()))
+    return p is not None and p < TOLD
+
+
+def _plurality(votes: Votes, camp: list[str]) -> np.ndarray:
+    sums = votes.sums(np.isin(votes.judges, camp).astype(float))
+    return plurality(sums, sums.sum(axis=1))
 
 
 def _mean(square: np.ndarray) -> float:

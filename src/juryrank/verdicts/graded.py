@@ -1,6 +1,6 @@
 """Questions of graded difficulty, with the grades integrated out.
 
-    logit P_k(A wins question q) = a_k d_q + c_k,   d_q ~ N(0, 1),  a_k ~ N(1, 0.5^2),  c_k ~ N(0, 3^2)
+    logit P_k(A wins question q) = a_k d_q + c_k,   d_q ~ N(0, 1),  a_k ~ N(1, 1),  c_k ~ N(0, 3^2)
 a_k = 1 / sigma_k is the discrimination of judge k, c_k its leaning to system A. Whether all judges lean to A because A is
 better, or by taste, no vote can tell: the typical judge counts as neutral. A is better where d_q > d*, with d* the median of
 -c_k / a_k over judges, weighted by what they tell. So a panel at one finds for that system, and a judge that always says A
@@ -9,20 +9,24 @@ tells nothing, J_k = P_k(A | d* + 1) - P_k(A | d* - 1) = 0 (Youden's index), and
 This is BT-sigma with items of their own in every question, made safe for small panels: with few judges, joint maximisation
 over the gaps lets one judge dictate (Neyman and Scott 1948; benchmarks/verdict_rules.py), so the gaps are integrated by
 quadrature and the judges fitted by expectation-maximisation (Bock and Aitkin 1981). A judge's opinion counts once, however
-many showings it rests on; a flip or a tie is half a win each way.
+many showings it rests on; a flip or a tie is half a win each way. Known winners bar the nodes on the other side.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy.sparse import coo_array, csr_array
+from scipy.special import chdtrc
 
 #: prior mean and standard deviation of a, standard deviation of c
-MEAN_A, SD_A, SD_C = 1.0, 0.5, 3.0
+MEAN_A, SD_A, SD_C = 1.0, 1.0, 3.0
 #: standard deviation of a where labels calibrate: then the votes alone do not decide whom to trust
 SD_LABELLED = 1.5
+#: questions without a label that a trusted label stands for; log-likelihood of labels held out (in FOLDS) that it must
+#: gain to be trusted so, and the least probability it is charged for
+TRUST, MARGIN, FOLDS, FLOOR = 25.0, 2.0, 5, 0.01
 NODES, SPAN = 61, 6.0
 #: rounds in which labels and the neutral point settle
 ROUNDS = 6
@@ -39,6 +43,61 @@ class Graded:
     discrimination: np.ndarray
     #: (judges,) Youden's index about the neutral point: what the judge's vote tells
     telling: np.ndarray
+    #: (judges,) its standard error
+    telling_error: np.ndarray
+    #: P of votes as unequal as these from judges that are all alike (likelihood ratio)
+    alike: float
+    converged: bool
+
+
+@dataclass(frozen=True, eq=False)
+class _Votes:
+    """What the climb sees."""
+
+    #: (questions, 2 * judges) weight of the votes for A, for B
+    cells: csr_array
+    #: (questions,) 1 or 0 where people said who is better, else NaN
+    known: np.ndarray
+    #: (nodes,) grades
+    x: np.ndarray
+    #: questions without a label that one with a label stands for
+    trust: float = 1.0
+
+    @property
+    def judges(self) -> int:
+        return self.cells.shape[1] // 2
+
+    @property
+    def labelled(self) -> np.ndarray:
+        return ~np.isnan(self.known)
+
+    @property
+    def sd_a(self) -> float:
+        return SD_LABELLED if self.labelled.any() else SD_A
+
+    @property
+    def heard(self) -> np.ndarray:
+        """(questions,) how many questions each stands for."""
+        return np.where(self.labelled, self.trust, 1.0)
+
+    def of(self, questions: np.ndarray) -> _Votes:
+        return replace(self, cells=csr_array(self.cells[questions]), known=self.known[questions])
+
+    def together(self) -> _Votes:
+        """All judges as one."""
+        one = csr_array(np.tile(np.eye(2), (self.judges, 1)))
+        return replace(self, cells=csr_array(self.cells @ one))
+
+
+@dataclass(frozen=True, eq=False)
+class _Top:
+    """Where a climb ended."""
+
+    parameters: np.ndarray  # (judges, 2) a, c
+    posterior: np.ndarray  # (questions, nodes)
+    neutral: float
+    log_likelihood: float  # of the votes, grades integrated out
+    objective: float
     converged: bool
 
 
@@ -53,49 +112,109 @@ def fit_graded(
     known: np.ndarray | None = None,
 ) -> Graded:
     """`value` (rows,): 1 for A, 0 for B, 1/2; `known` (questions,): 1 or 0 where people said who is better, else NaN."""
+    known = np.full(questions, np.nan) if known is None else known
     x = np.linspace(-SPAN, SPAN, NODES)
-    votes = _votes(question, judge, value, weight, questions, judges)
-    labelled = known is not None and not np.isnan(known).all()
-    neutral, done = 0.0, False
-    parameters = np.stack([np.full(judges, MEAN_A), np.zeros(judges)], axis=1)
-    for _ in range(ROUNDS if labelled else 1):
-        barred = _barred(x - neutral, known, questions) if labelled else np.zeros((1, 1))
-        parameters, posterior, done = _climb(votes, x, barred, parameters, SD_LABELLED if labelled else SD_A)
-        neutral = float(np.clip(_neutral(parameters), 1 - SPAN, SPAN - 1))  # nodes remain on both sides
-    beyond = np.clip((x - neutral) / (x[1] - x[0]) + 0.5, 0, 1)  # a node's share of mass beyond the neutral point
-    return Graded(posterior @ beyond, parameters[:, 0], _youden(parameters, neutral), done)
+    votes = _trusting(_Votes(_cells(question, judge, value, weight, questions, judges), known, x))
+    top = _best(votes)
+    alike = _alike(votes, top, len(np.unique(judge))) if votes.trust == 1 else 0.0
+    telling, slope = _youden(top.parameters, top.neutral)
+    error = np.sqrt(np.einsum("kp,kpq,kq->k", slope, np.linalg.inv(_curvature(votes, top)), slope))
+    return Graded(_beyond(votes, top), top.parameters[:, 0], telling, error, alike, top.converged)
 
 
-def _climb(
-    votes: csr_array, x: np.ndarray, barred: np.ndarray, parameters: np.ndarray, sd_a: float
-) -> tuple[np.ndarray, np.ndarray, bool]:
-    """Expectation-maximisation: judges (judges, 2), posterior of the nodes (questions, nodes), whether it converged."""
-    by_cell, judges = csr_array(votes.T), len(parameters)
+def _trusting(votes: _Votes) -> _Votes:
+    """Labels are heard louder than the votes where that predicts labels held out: where the panel as a whole is misled."""
+    labelled = np.flatnonzero(votes.labelled)
+    if len(labelled) < FOLDS:
+        return votes
+    louder = replace(votes, trust=TRUST)
+    gain = 0.0
+    for fold in range(FOLDS):
+        out = labelled[fold::FOLDS]
+        known = votes.known.copy()
+        known[out] = np.nan
+        for sign, heard in ((-1, votes), (1, louder)):
+            p = _beyond(heard, _best(replace(heard, known=known)))[out]
+            gain += sign * np.log(np.clip(np.where(votes.known[out] == 1, p, 1 - p), FLOOR, 1)).sum()
+    return louder if gain > MARGIN else votes
+
+
+def _alike(votes: _Votes, top: _Top, speakers: int) -> float:
+    """P of the likelihood ratio to judges that are all alike."""
+    if speakers < 2:
+        return 1.0
+    ratio = 2 * (top.log_likelihood - _best(votes.together()).log_likelihood)
+    return float(chdtrc(2 * (speakers - 1), max(ratio, 0.0)))
+
+
+def _beyond(votes: _Votes, top: _Top) -> np.ndarray:
+    """(questions,) P(A is better): mass beyond the neutral point, whose own node counts by its share."""
+    step = votes.x[1] - votes.x[0]
+    return top.posterior @ np.clip((votes.x - top.neutral) / step + 0.5, 0, 1)
+
+
+def _best(votes: _Votes) -> _Top:
+    """The better of the climbs from typical judges and, with labels, from the judges that the labels alone show."""
+    typical = np.tile([MEAN_A, 0.0], (votes.judges, 1))
+    top = _settle(votes, typical)
+    if not votes.labelled.any():
+        return top
+    other = _settle(votes, _settle(votes.of(votes.labelled), typical).parameters)
+    return other if other.objective > top.objective else top
+
+
+def _settle(votes: _Votes, parameters: np.ndarray) -> _Top:
+    """Climbs until the neutral point, which says where labels bar, rests; without labels it bars nothing."""
+    top = _climb(votes, parameters, 0.0)
+    for _ in range(ROUNDS - 1 if votes.labelled.any() else 0):
+        top = _climb(votes, top.parameters, top.neutral)
+    return top
+
+
+def _climb(votes: _Votes, parameters: np.ndarray, neutral: float) -> _Top:
+    """Expectation-maximisation with the labels barring about `neutral`."""
+    barred = _barred(votes, neutral)
+    by_cell = csr_array(votes.cells.T)
     for _ in range(STEPS):
-        z = parameters[:, :1] * x + parameters[:, 1:]
-        table = np.stack([-np.logaddexp(0, -z), -np.logaddexp(0, z)], axis=1).reshape(2 * judges, len(x))
-        logs = votes @ table - x**2 / 2 + barred
-        posterior = np.exp(logs - logs.max(axis=1, keepdims=True))
-        posterior /= posterior.sum(axis=1, keepdims=True)
-        moved = _judges(parameters, x, (by_cell @ posterior).reshape(judges, 2, len(x)), sd_a)
+        posterior, log_likelihood = _expect(votes, parameters, barred)
+        moved = _judges(parameters, votes, by_cell @ (posterior * votes.heard[:, None]))
         done = bool(np.abs(moved - parameters).max(initial=0) < TOLERANCE)
         parameters = moved
         if done:
             break
-    return parameters, posterior, done
+    penalty = ((parameters - [MEAN_A, 0.0]) ** 2 @ [votes.sd_a**-2, SD_C**-2]).sum() / 2
+    neutral = float(np.clip(_neutral(parameters), 1 - SPAN, SPAN - 1))  # nodes remain on both sides
+    return _Top(parameters, posterior, neutral, log_likelihood, log_likelihood - penalty, done)
 
 
-def _youden(parameters: np.ndarray, neutral: float) -> np.ndarray:
-    above, below = (1 / (1 + np.exp(-(parameters[:, 0] * (neutral + d) + parameters[:, 1]))) for d in (1, -1))
-    return above - below
+def _expect(votes: _Votes, parameters: np.ndarray, barred: np.ndarray) -> tuple[np.ndarray, float]:
+    """Posterior of the nodes (questions, nodes), and the log-likelihood."""
+    x = votes.x
+    z = parameters[:, :1] * x + parameters[:, 1:]
+    table = np.stack([-np.logaddexp(0, -z), -np.logaddexp(0, z)], axis=1).reshape(-1, len(x))
+    logs = votes.cells @ table - x**2 / 2 + barred
+    top = logs.max(axis=1, keepdims=True)
+    posterior = np.exp(logs - top)
+    mass = posterior.sum(axis=1, keepdims=True)
+    prior = np.log(np.exp(-(x**2) / 2).sum())
+    return posterior / mass, float((top + np.log(mass) - prior)[:, 0] @ votes.heard)
+
+
+def _youden(parameters: np.ndarray, neutral: float) -> tuple[np.ndarray, np.ndarray]:
+    """(judges,) P(A | d* + 1) - P(A | d* - 1), and its slope (judges, 2) in a and c."""
+    grades = neutral + np.array([1.0, -1.0])
+    p = 1 / (1 + np.exp(-(parameters[:, :1] * grades + parameters[:, 1:])))
+    bend = p * (1 - p)
+    slope = np.stack([bend @ (grades * [1, -1]), bend @ np.array([1.0, -1.0])], axis=1)
+    return p[:, 0] - p[:, 1], slope
 
 
 def _neutral(parameters: np.ndarray) -> float:
     """Weighted median of -c / a: where the typical judge is even. Judges against the rest have no say."""
     own = -parameters[:, 1] / np.where(np.abs(parameters[:, 0]) > 1e-9, parameters[:, 0], 1e-9)
-    weights = np.maximum(np.array([_youden(row[None], point)[0] for row, point in zip(parameters, own, strict=True)]), 0)
+    told = np.tanh(parameters[:, 0] / 2)  # Youden's index about its own even point
     spread = np.abs(parameters[:, 1]) / 2 + 1  # a judge far to one side says little of where the middle is
-    weights = weights / spread
+    weights = np.maximum(told, 0) / spread
     if not weights.sum() > 0:
         return 0.0
     order = np.argsort(own)
@@ -104,7 +223,7 @@ def _neutral(parameters: np.ndarray) -> float:
     return float((own[order[int(low)]] + own[order[min(int(high), len(order) - 1)]]) / 2)
 
 
-def _votes(
+def _cells(
     question: np.ndarray, judge: np.ndarray, value: np.ndarray, weight: np.ndarray, questions: int, judges: int
 ) -> csr_array:
     """(questions, judges * 2): weight of the votes for A, for B."""
@@ -113,24 +232,39 @@ def _votes(
     return csr_array(cells)
 
 
-def _barred(x: np.ndarray, known: np.ndarray | None, questions: int) -> np.ndarray:
-    """(questions, nodes) or a scalar: minus infinity on the side that a label rules out."""
-    if known is None or np.isnan(known).all():
+def _barred(votes: _Votes, neutral: float) -> np.ndarray:
+    """(questions, nodes), or (1, 1) without labels: minus infinity on the side that a label rules out."""
+    if not votes.labelled.any():
         return np.zeros((1, 1))
-    out = np.zeros((questions, len(x)))
-    out[np.ix_(known == 1, x <= 0)] = -np.inf
-    out[np.ix_(known == 0, x >= 0)] = -np.inf
+    out = np.zeros((len(votes.known), len(votes.x)))
+    out[np.ix_(votes.known == 1, votes.x <= neutral)] = -np.inf
+    out[np.ix_(votes.known == 0, votes.x >= neutral)] = -np.inf
     return out
 
 
-def _judges(parameters: np.ndarray, x: np.ndarray, counts: np.ndarray, sd_a: float) -> np.ndarray:
-    """One Newton step for every judge's (a, c) on its expected counts (judges, 2, nodes)."""
-    total, wins = counts.sum(axis=1), counts[:, 0]
-    p = 1 / (1 + np.exp(-(parameters[:, :1] * x + parameters[:, 1:])))
-    slope, bend = wins - total * p, total * p * (1 - p)
-    design = np.stack([x, np.ones_like(x)])
-    precision = np.array([sd_a**-2, SD_C**-2])
-    gradient = slope @ design.T - precision * (parameters - np.array([MEAN_A, 0.0]))
-    curvature = np.einsum("kj,pj,qj->kpq", bend, design, design) + np.diag(precision)
-    step = np.linalg.solve(curvature, gradient[:, :, None])[:, :, 0]
+def _judges(parameters: np.ndarray, votes: _Votes, counts: np.ndarray) -> np.ndarray:
+    """One Newton step for every judge's (a, c) on its expected counts (2 * judges, nodes)."""
+    wins, total, design = *_counted(votes, counts), np.stack([votes.x, np.ones_like(votes.x)])
+    p = 1 / (1 + np.exp(-(parameters @ design)))
+    precision = np.array([votes.sd_a**-2, SD_C**-2])
+    gradient = (wins - total * p) @ design.T - precision * (parameters - np.array([MEAN_A, 0.0]))
+    step = np.linalg.solve(_bend(total, p, design, precision), gradient[:, :, None])[:, :, 0]
     return parameters + np.clip(step, -1, 1)
+
+
+def _curvature(votes: _Votes, top: _Top) -> np.ndarray:
+    """(judges, 2, 2) of a and c at a top, given the posterior of the grades."""
+    _, total = _counted(votes, csr_array(votes.cells.T) @ top.posterior)
+    design = np.stack([votes.x, np.ones_like(votes.x)])
+    p = 1 / (1 + np.exp(-(top.parameters @ design)))
+    return _bend(total, p, design, np.array([votes.sd_a**-2, SD_C**-2]))
+
+
+def _counted(votes: _Votes, counts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(judges, nodes) expected wins of A, and expected votes."""
+    pairs = counts.reshape(votes.judges, 2, len(votes.x))
+    return pairs[:, 0], pairs.sum(axis=1)
+
+
+def _bend(total: np.ndarray, p: np.ndarray, design: np.ndarray, precision: np.ndarray) -> np.ndarray:
+    return np.einsum("kj,pj,qj->kpq", total * p * (1 - p), design, design) + np.diag(precision)

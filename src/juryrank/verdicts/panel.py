@@ -9,8 +9,10 @@ counts as a tie; all equal is that vote, a difference `split`, nothing left `unk
 from __future__ import annotations
 
 from collections.abc import Iterable
+from numbers import Integral
 
 import numpy as np
+from scipy.special import bdtr
 
 from juryrank.errors import SettingsError
 from juryrank.reconciliation import Reconciled
@@ -33,8 +35,9 @@ def panel_verdict(votes: Iterable[Vote], rule: str = "plurality", quorum: int = 
         raise SettingsError(f"no rule {rule!r}; expected one of {', '.join(RULES)}.")
     if isinstance(votes, str):
         raise SettingsError(f"votes={votes!r} is one text; expected the votes one by one.")
-    if not isinstance(quorum, int) or isinstance(quorum, bool) or quorum < 1:
-        raise SettingsError(f"quorum is {quorum!r}; expected a whole number of at least 1.")
+    if not isinstance(votes, Iterable):
+        raise SettingsError(f"votes={votes!r} is no list; expected the votes one by one.")
+    check_quorum(quorum)
     read = [_vote(vote, flipped_is_tie=rule == "unanimous") for vote in votes]
     decisive = [vote for vote in read if vote != NONE]
     if rule == "unanimous":
@@ -63,3 +66,14 @@ def plurality(weights: np.ndarray, decisive: np.ndarray, quorum: int = 1) -> np.
     leaders = weights >= best * (1 - EQUAL)
     clear = (leaders.sum(axis=1) == 1) & (best[:, 0] > 0) & (decisive >= quorum)
     return np.where(clear, leaders.argmax(axis=1), NONE)
+
+
+def check_quorum(quorum: object) -> None:
+    """Refuses what is no count of votes."""
+    if not isinstance(quorum, Integral) or isinstance(quorum, bool) or quorum < 1:
+        raise SettingsError(f"quorum is {quorum!r}; expected a whole number of at least 1.")
+
+
+def sign_test(wins: int, n: int) -> float | None:
+    """Exact two-sided sign test of equal chances; None without a trial."""
+    return min(1.0, 2 * float(bdtr(min(wins, n - wins), n, 0.5))) if n else None

@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 import pandas as pd
-from scipy.special import bdtr
 
 from juryrank.diagnostics.agreement import Agreement, agreement
 from juryrank.diagnostics.diagnosis import examine
@@ -22,16 +21,13 @@ from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.fitting import fit_bt
 from juryrank.reconciliation import reconcile
 from juryrank.tables import Comparisons, Judgments
-from juryrank.verdicts.camps import camps
+from juryrank.verdicts.choice import AGGREGATIONS, choose
 from juryrank.verdicts.judges import labels_to_separate, outlier, pairs, share, truth, wilson, without
-from juryrank.verdicts.panel import NONE, TIE, A, B, plurality
-from juryrank.verdicts.rules import RULES, Panel, Weighted
+from juryrank.verdicts.panel import NONE, TIE, A, B, check_quorum, plurality, sign_test
+from juryrank.verdicts.rules import Panel, Weighted
 from juryrank.verdicts.votes import Votes, votes_on
 
 SCHEMA = "juryrank.comparison/1"
-#: chosen by benchmarks/verdict_rules.py
-DEFAULT = "bt-sigma-questions"
-AGGREGATIONS = ("auto", "plurality", *RULES)
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +64,26 @@ class ABReport:
     warnings: tuple[str, ...]
     votes: Votes = field(repr=False)
     known: np.ndarray = field(repr=False)
+    #: the table that it was made from
+    data: Judgments | Comparisons = field(repr=False)
     notes: tuple[str, ...] = field(default=(), repr=False)
+
+    @property
+    def summary(self) -> str:
+        """Who won, and how sure that is, in one sentence."""
+        if self.a_win_rate is None or self.p_value is None:
+            return f"Not one question is decided between {self.a} and {self.b}."
+        low, high = self.interval
+        certain = self.p_value < 1 - self.level
+        verdict = f"{self.a if self.a_win_rate >= 0.5 else self.b} is better" if certain else "No certain difference"
+        few = "" if certain or self.decided > 5 else "; too few decided questions to tell"
+        return (
+            f"{verdict}: {self.a} wins {self.a_win_rate:.1%} [{low:.1%}, {high:.1%}] of {self.decided} decided questions "
+            f"(sign test p = {self.p_value:.2g}){few}."
+        )
+
+    def __str__(self) -> str:
+        return self.summary
 
     @property
     def outlier(self) -> str | None:
@@ -98,7 +113,7 @@ class ABReport:
             "chance_corrected_agreement": plain(self.agreement.chance_corrected),
             "p_a_beats_b": plain(self.p_a_beats_b),
             "weighted": self.weighted,
-            "judges": [{name: _rounded(name, v) for name, v in row.items()} for row in records(self.judges)],
+            "judges": _whole_counts(self.judges),
             "questions": records(self.frame),
             "warnings": list(self.warnings),
             **self._asked_for(),
@@ -108,14 +123,18 @@ class ABReport:
         """What labels and families add to the document."""
         more: dict[str, object] = {}
         if self.truth["labelled"].any():
-            more["labelled"] = records(self.truth)
+            more["labelled"] = _whole_counts(self.truth)
         if len(self.without) > len(self.votes.judges):
             more["without"] = records(self.without)
         return more
 
 
+def _whole_counts(frame: pd.DataFrame) -> list[dict[str, object]]:
+    return [{name: _rounded(name, value) for name, value in row.items()} for row in records(frame)]
+
+
 def _rounded(name: str, value: object) -> object:
-    return whole(value) if name in ("judgments", "failures") else value
+    return whole(value) if name in ("judgments", "failures", "labelled") else value
 
 
 def compare_tables(
@@ -137,11 +156,8 @@ def compare_tables(
     if not votes.spoken.any():
         raise NoVerdictError("not one usable verdict: every opinion is an abstention or a failure.")
     panel = Panel(votes, ours, _known(votes, labels, a, b), quorum, turned=a > b)
-    everyone = np.ones(len(votes.judges))
-    winner = plurality(votes.sums(everyone), np.round(votes.sums(everyone).sum(axis=1)), quorum)
-    split = camps(votes)
-    rule = _rule(aggregation, labelled=not np.isnan(panel.known).all(), split=split is not None)
-    weighted = Weighted(rule, winner, everyone) if rule == "plurality" else RULES[rule](panel)
+    winner = _plurality(votes, quorum)
+    weighted = choose(aggregation, panel)
     decided, wins = int((winner <= B).sum()), int((winner == A).sum())
     gap, said = _two_item_fit(panel)
     left_out = without(votes, families, quorum)
@@ -158,7 +174,7 @@ def compare_tables(
         inconclusive_rate=float((winner == NONE).mean()),
         agreement=agreement(ours, level=False),
         p_a_beats_b=gap,
-        weighted={"rule": rule, **_rates(weighted.winner)},
+        weighted={"rule": weighted.rule, **_rates(weighted.winner)},
         judges=_judges(panel, weighted),
         frame=_questions(votes, winner, weighted.winner, a, b),
         truth=truth(votes, panel.known, level),
@@ -166,22 +182,23 @@ def compare_tables(
         without=left_out,
         votes=votes,
         known=panel.known,
+        data=data,
         level=level,
-        warnings=compared.warnings
-        + weighted.warnings
-        + said
-        + _camp_warning(split, rule)
-        + _rests_on(left_out, winner, a, b)
-        + _too_few(decided, level),
+        warnings=compared.warnings + weighted.warnings + said + _rests_on(left_out, winner, a, b) + _too_few(decided, level),
         notes=compared.notes,
     )
+
+
+def _plurality(votes: Votes, quorum: int) -> np.ndarray:
+    """The headline: every judge alike, whatever people say of a question."""
+    sums = votes.sums(np.ones(len(votes.judges)))
+    return plurality(sums, np.round(sums.sum(axis=1)), quorum)
 
 
 def _check(aggregation: str, quorum: int, level: float) -> None:
     if aggregation not in AGGREGATIONS:
         raise SettingsError(f"no aggregation {aggregation!r}; expected one of {', '.join(AGGREGATIONS)}.")
-    if not isinstance(quorum, int) or isinstance(quorum, bool) or quorum < 1:
-        raise SettingsError(f"quorum is {quorum!r}; expected a whole number of at least 1.")
+    check_quorum(quorum)
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
 
@@ -221,11 +238,6 @@ def _known(votes: Votes, labels: Mapping[str, str] | None, a: str, b: str) -> np
             raise InputError(f"the label of question {question!r} is {winner!r}; expected {a!r} or {b!r}.")
         known[place[str(question)]] = float(winner == a)
     return known
-
-
-def sign_test(wins: int, n: int) -> float | None:
-    """Exact two-sided sign test of equal chances; None without a trial."""
-    return min(1.0, 2 * float(bdtr(min(wins, n - wins), n, 0.5))) if n else None
 
 
 def _rates(winner: np.ndarray) -> dict[str, object]:
@@ -285,24 +297,6 @@ def _votes_by_judge(votes: Votes, words: np.ndarray) -> list[dict[str, object]]:
     names = votes.judges[judge].tolist()
     bounds = np.searchsorted(question, np.arange(len(votes.questions) + 1)).tolist()
     return [dict(zip(names[i:j], spoken[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
-
-
-def _rule(aggregation: str, *, labelled: bool, split: bool) -> str:
-    """Two camps are not weighed against each other on the votes alone: that would crown the one that errs more alike."""
-    if aggregation != "auto":
-        return aggregation
-    return DEFAULT if labelled or not split else "plurality"
-
-
-def _camp_warning(found: tuple[list[str], list[str]] | None, rule: str) -> tuple[str, ...]:
-    if found is None:
-        return ()
-    first, second = (", ".join(map(str, camp[:8])) for camp in found)
-    also = " All judges weigh the same." if rule == "plurality" else ""
-    return (
-        f"the judges fall into two camps that agree within and not across: {first} against {second}. Nothing in the votes "
-        f"says which camp is right; labels for some questions would.{also}",
-    )
 
 
 def _too_few(decided: int, level: float) -> tuple[str, ...]:

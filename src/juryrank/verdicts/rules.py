@@ -23,9 +23,11 @@ from juryrank.diagnostics.consistency import repetition_consistency
 from juryrank.estimate import Fit
 from juryrank.fitting import fit_bt
 from juryrank.tables import Comparisons, comparisons
+from juryrank.verdicts.camps import Camps
 from juryrank.verdicts.dawid_skene import Latent, dawid_skene
 from juryrank.verdicts.graded import fit_graded
 from juryrank.verdicts.panel import NONE, A, B, plurality
+from juryrank.verdicts.pools import pooled
 from juryrank.verdicts.votes import Votes
 
 #: the least weight of a judge under the consistency rule
@@ -38,6 +40,8 @@ LEVEL = 1e-9
 AGAINST = 0.05
 #: and beyond which no judge is believed to be
 SUREST = 0.99
+#: p-value of alike judges under which they are weighed apart (benchmarks/verdict_rules.py)
+DIFFER = 0.1
 #: how often a known winner is heard, and as whose opinion
 LABEL, LABELS = 25.0, "\x00labels"
 
@@ -51,6 +55,12 @@ class Weighted:
     weights: np.ndarray  # (judges,) the largest is 1; NaN for a judge without one
     warnings: tuple[str, ...] = ()
     sigmas: np.ndarray | None = None  # (judges,) where the rule has them
+    #: more judges that answer against the rest than with them, and the rest
+    outnumbered: Camps | None = None
+
+    def saying(self, more: tuple[str, ...]) -> Weighted:
+        """The same, with more warnings."""
+        return replace(self, warnings=self.warnings + more)
 
 
 @dataclass(frozen=True, eq=False)
@@ -104,11 +114,10 @@ def by_dawid_skene(panel: Panel) -> Weighted:
     latent = latent_winners(panel)
     p = latent.p_a
     winner = np.where(np.abs(p - 0.5) <= 1e-9, NONE, np.where(p > 0.5, A, B))
-    silent = np.bincount(panel.votes.question, weights=panel.votes.spoken, minlength=len(p)) == 0
     spoke = panel.votes.by_judge(panel.votes.spoken) > 0
     weights = scaled(np.where(spoke, np.maximum(latent.youden, 0), np.nan))
     said = () if latent.converged else ("Dawid-Skene has not converged.",)
-    return Weighted("dawid-skene", _clamped(panel, np.where(silent, NONE, winner)), weights, said)
+    return Weighted("dawid-skene", _clamped(panel, _heard(panel, winner)), weights, said)
 
 
 def latent_winners(panel: Panel) -> Latent:
@@ -153,12 +162,12 @@ def by_questions(panel: Panel) -> Weighted:
     winner = np.where(np.isnan(gap) | (np.abs(gap) <= LEVEL), NONE, np.where(gap > 0, A, B))
     sigmas = fit.sigmas.reindex(panel.votes.judges).to_numpy()
     said = tuple(w for w in fit.warnings if "NOT converged" in w)
-    return Weighted("bt-sigma-questions", _clamped(panel, winner), scaled(1 / sigmas), said, sigmas)
+    return Weighted("bt-sigma-questions", _clamped(panel, _heard(panel, winner)), scaled(1 / sigmas), said, sigmas)
 
 
 def _by_grades(panel: Panel) -> Weighted:
     votes = panel.votes
-    kept = votes.spoken
+    kept, spoke = votes.spoken, votes.by_judge(votes.spoken) > 0
     graded = fit_graded(
         votes.question[kept],
         votes.judge[kept],
@@ -168,22 +177,37 @@ def _by_grades(panel: Panel) -> Weighted:
         judges=len(votes.judges),
         known=panel.known,
     )
-    spoke = votes.by_judge(kept) > 0
     said: tuple[str, ...] = () if graded.converged else ("bt-sigma-questions has not converged.",)
-    against = votes.judges[spoke & (graded.telling < -AGAINST)]
-    if len(against):
-        said += (f"{', '.join(map(str, against[:8]))} answer against the rest of the panel: their weight is 0.",)
+    if graded.alike >= DIFFER:
+        return _all_alike(panel, said, graded.alike)
+    telling = np.full(len(spoke), np.nan)
+    telling[spoke] = pooled(graded.telling[spoke], graded.telling_error[spoke])
+    against = spoke & (telling < -AGAINST)
+    if against.any():
+        names = ", ".join(map(str, votes.judges[against][:8]))
+        said += (f"{names} answer against the rest of the panel: their weight is 0.",)
     # The best weight of an independent vote that is right with chance (1 + J) / 2 is its log odds (Nitzan and Paroush 1982).
-    telling = np.clip(graded.telling, 0.0, SUREST)
-    weights = np.where(spoke, np.log((1 + telling) / (1 - telling)), np.nan)
+    odds = np.clip(telling, 0.0, SUREST)
+    weights = np.log((1 + odds) / (1 - odds))
     verdict = weighted(panel, "bt-sigma-questions", weights, said)
-    return replace(verdict, sigmas=_sigmas(np.where(spoke, graded.discrimination, np.nan)))
+    with_rest = spoke & (telling > AGAINST)
+    outnumbered = against.sum() > with_rest.sum()
+    camps = (votes.judges[against].tolist(), votes.judges[with_rest].tolist()) if outnumbered else None
+    return replace(verdict, sigmas=_sigmas(weights), outnumbered=camps)
 
 
-def _sigmas(discrimination: np.ndarray) -> np.ndarray:
-    """1 / a with geometric mean 1; NaN for a judge that tells nothing."""
-    telling = np.nan_to_num(discrimination) > 0
-    log = np.log(np.where(telling, discrimination, np.nan))
+def _all_alike(panel: Panel, said: tuple[str, ...], p: float) -> Weighted:
+    """Weights that noise alone would set apart would only cost right answers."""
+    verdict = even(panel, "bt-sigma-questions")
+    if (verdict.weights == 1).sum() > 1:
+        said += (f"the judges do not differ detectably (p = {p:.2g}): all weigh the same.",)
+    return replace(verdict, sigmas=verdict.weights, warnings=said)
+
+
+def _sigmas(weights: np.ndarray) -> np.ndarray:
+    """1 / weight with geometric mean 1: a vote at unit distance from the neutral point has these log odds; NaN at none."""
+    telling = np.nan_to_num(weights) > LEVEL
+    log = np.log(np.where(telling, weights, np.nan))
     return np.exp(np.nanmean(log) - log) if telling.any() else log
 
 
@@ -199,6 +223,16 @@ def _with_labels(panel: Panel) -> Comparisons:
     extra = extra.assign(p_a=panel.known[labelled], weight=LABEL, status="win", group=extra["context"])
     columns = ["context", "judge", "item_a", "item_b", "p_a", "status", "weight", "group"]
     return comparisons(pd.concat([frame[columns], extra[columns]], ignore_index=True))
+
+
+def _heard(panel: Panel, winner: np.ndarray) -> np.ndarray:
+    """No winner under the quorum of decisive votes."""
+    return np.where(decisive(panel.votes) >= panel.quorum, winner, NONE)
+
+
+def decisive(votes: Votes) -> np.ndarray:
+    """(questions,) votes for A, B or a tie."""
+    return np.round(votes.sums(np.ones(len(votes.judges))).sum(axis=1))
 
 
 def _clamped(panel: Panel, winner: np.ndarray) -> np.ndarray:
@@ -227,18 +261,16 @@ RULES: dict[str, Rule] = {
 }
 
 
-def even(panel: Panel, rule: str, why: str) -> Weighted:
-    """The fallback: every judge alike."""
+def even(panel: Panel, rule: str, why: str = "") -> Weighted:
+    """Every judge alike: the plurality, and what rules fall back to."""
     weights = np.where(panel.votes.by_judge(panel.votes.spoken) > 0, 1.0, np.nan)
-    return weighted(panel, rule, weights, (f"{rule}: {why} All judges weigh the same.",))
+    return weighted(panel, rule, weights, (f"{rule}: {why} All judges weigh the same.",) if why else ())
 
 
 def weighted(panel: Panel, rule: str, weights: np.ndarray, said: tuple[str, ...]) -> Weighted:
     """A weighted plurality."""
     votes = panel.votes
-    unit = np.ones(len(votes.judges))
-    decisive = np.round(votes.sums(unit).sum(axis=1))
-    winner = plurality(votes.sums(np.nan_to_num(weights)), decisive, panel.quorum)
+    winner = plurality(votes.sums(np.nan_to_num(weights)), decisive(votes), panel.quorum)
     return Weighted(rule, _clamped(panel, winner), scaled(weights), said)
 
 
