@@ -103,9 +103,9 @@ def ask(compared: jr.Comparisons, truth: pd.Series, rules: tuple[str, ...] = RUL
 
 
 def kept_to_plurality(weights: list[pd.DataFrame]) -> str:
-    """In how many panels the default saw two camps and weighed all judges alike."""
+    """In how many panels the default weighed all judges alike: no difference to be detected, or two camps."""
     number = sum(bool((weight["auto"].dropna() == 1).all()) for weight in weights)
-    return f"  auto is the plurality in {number} of {len(weights)}" if number else ""
+    return f"  auto weighs all alike in {number} of {len(weights)}" if number else ""
 
 
 def error(units: pd.Series) -> float:
