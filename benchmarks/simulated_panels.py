@@ -102,7 +102,7 @@ def ask(compared: jr.Comparisons, truth: pd.Series, rules: tuple[str, ...] = RUL
     return pd.DataFrame(rights), pd.DataFrame(weights)
 
 
-def kept_to_plurality(weights: list[pd.DataFrame]) -> str:
+def weighed_alike(weights: list[pd.DataFrame]) -> str:
     """In how many panels the default weighed all judges alike: no difference to be detected, or two camps."""
     number = sum(bool((weight["auto"].dropna() == 1).all()) for weight in weights)
     return f"  auto weighs all alike in {number} of {len(weights)}" if number else ""
@@ -142,7 +142,7 @@ def simulated_panels(seeds: int = 20) -> None:
             rights, weight = ask(*draw(panel, seed=seed), RULES if panel.repetitions > 1 else UNREPEATED)
             scores.append(rights.mean())
             weights.append(weight)
-        print(f"{panel.name:47s} | {cells(pd.DataFrame(scores))}{kept_to_plurality(weights)}", flush=True)
+        print(f"{panel.name:47s} | {cells(pd.DataFrame(scores))}{weighed_alike(weights)}", flush=True)
         if panel.odd:
             mean = pd.concat(weights).groupby(level=0).mean()
             odd, rest = mean.iloc[-panel.odd :].mean(), mean.iloc[: -panel.odd].mean()

@@ -1,70 +1,75 @@
 """Which weighted rule may stand beside the plurality by default, and where does it harm?
 
 Every rule through `jr.compare_systems`, "auto" beside the rule that it takes (bt-sigma-questions; the plurality where it
-sees two camps and has no labels). LLMBar with gold labels: 65 judges, and random sub-panels of them. PandaLM: what two of
-three annotators agree on is the truth; the pairs of systems become "left" and "right" at random. Simulated panels with
-known truth (simulated_panels.py): "shared" errors are the same in both orders, "fresh" ones are drawn per showing. Labels,
-the worth of the weights, the size of panel at which bt-sigma-questions turns from integrated grades to a joint maximum, and
-time.
+sees two camps and no labels tell them apart). LLMBar with gold labels: 65 judges, and random sub-panels of them. PandaLM:
+what two of three annotators agree on is the truth; the pairs of systems become "left" and "right" at random. Simulated
+panels with known truth (simulated_panels.py): "shared" errors are the same in both orders, "fresh" ones are drawn per
+showing. Labels, the worth of the weights, the size of panel at which bt-sigma-questions turns from integrated grades to a
+joint maximum, and time.
 
     python benchmarks/verdict_rules.py
 
-Measured (9 min on one core; percent right, an undecided question half right; difference to plurality paired by draw, its
-standard error behind the slash; `!` is below plurality by more than 2 of them). Without repetitions consistency = plurality.
+Measured (12 min on one core; percent right, an undecided question half right; difference to plurality paired by draw, its
+standard error behind the slash; `!` is below plurality by more than 2 of them; "alike": panels in which "auto" weighs all
+judges the same). Without repetitions consistency = plurality. LLMBar sub-panels are 12 draws, simulated panels 20.
 
-                                      plurality  bt-sigma      dawid-skene   bt-sigma-questions  auto
+                                      plurality  bt-sigma      dawid-skene   bt-sigma-questions  auto         alike
     LLMBar, 65 judges                     64.8   - 5.8/1.2 !   +17.5/2.0     +21.4/2.1           +21.4/2.1
-      31 judges, 12 draws                 62.4   - 4.6/0.5 !   +12.0/3.2     +15.9/3.5           + 9.0/3.8
-      15 judges                           64.3   - 4.2/0.5 !   + 4.7/3.2     + 5.0/3.1           + 4.2/1.6
-       9 judges                           66.7   - 4.6/0.9 !   +10.7/2.4     +10.2/2.2           + 3.7/1.4
-       5 judges                           55.2   - 1.6/1.0     - 4.7/2.1 !   - 1.7/1.6           - 2.2/0.7 !
-       3 judges                           61.2   - 2.9/1.1 !   + 1.8/2.3     + 1.9/1.9           + 1.9/1.9
-    PandaLM, two models                   76.8   - 0.6/0.5     + 1.9/0.7     + 3.4/0.8           + 3.4/0.8
-      and an annotator, truth of others   87.3   - 0.6/0.1 !   + 0.7/0.4     + 0.3/0.2           + 0.3/0.2
-    always A at 99 %, two of .9           89.8   -35.2/2.7 !   + 0.3/0.2     + 0.2/0.1           + 0.2/0.1
-    stubborn always A, fresh .85, twice   77.4   + 0.1/0.6     +21.8/0.5     +12.3/0.4           +12.3/0.4
+      31 judges                           62.4   - 4.6/0.5 !   +12.0/3.2     +15.9/3.5           +15.9/3.5       0
+      15 judges                           64.3   - 4.2/0.5 !   + 4.7/3.2     + 5.4/3.2           + 5.4/3.2       0
+       9 judges                           66.7   - 4.6/0.9 !   +10.7/2.4     +11.0/2.3           +11.0/2.3       0
+       5 judges                           55.2   - 1.6/1.0     - 4.8/2.0 !   - 2.0/1.4           - 2.0/1.4       2
+       3 judges                           61.2   - 2.9/1.1 !   + 1.7/2.2     + 1.2/1.1           + 1.2/1.1      10
+    PandaLM, two models                   76.8   - 0.6/0.5     + 1.9/0.7     + 1.4/0.3           + 1.4/0.3
+      and an annotator, truth of others   87.3   - 0.6/0.1 !   + 0.7/0.4     + 0.1/0.1           + 0.1/0.1
+    always A at 99 %, two of .9           89.8   -35.2/2.7 !   + 0.3/0.2     + 0.0/0.0           + 0.0/0.0       0
+    stubborn always A, fresh .85, twice   77.4   + 0.1/0.6     +21.8/0.5     +12.3/0.4           +12.3/0.4       0
       the same under consistency          77.4   -12.3/0.4 !
-    two always first, three of .8         88.4   - 0.5/0.6     - 1.8/0.9 !   + 0.9/0.2           + 0.9/0.2
-    two stubborn coins, three of .8       83.9   - 1.4/1.0     + 2.5/0.8     + 5.4/0.6           + 5.4/0.6
-    lone dissenter, four of .8            82.2   - 0.4/0.6     +15.5/0.5     + 7.4/0.5           + 7.4/0.5
-    mixed .55 to .95                      88.4   - 3.1/1.5 !   + 5.5/0.9     + 4.3/0.7           + 4.3/0.7
-    three of .6                           63.9   - 1.2/0.8     - 2.9/1.1 !   - 1.2/0.7           - 1.2/0.7
-    five of .7                            84.0   - 3.5/1.0 !   - 7.1/1.0 !   - 0.4/0.3           - 0.4/0.3
-    five of .7, A better in 80 of 100     84.0   - 1.0/0.4 !   -10.2/1.3 !   - 1.4/0.5 !         - 1.4/0.5 !
-    five of .7, A better in 95 of 100     84.0   - 0.5/0.2 !   -14.8/1.3 !   - 3.2/0.9 !         - 3.2/0.9 !
-    always A, two of .9, A in 80 of 100   95.1   + 0.0/0.0     - 9.4/1.0 !   - 0.8/0.4 !         - 0.8/0.4 !
-    three of .75, two wrong at .75        62.9   - 0.6/2.0     +23.9/1.5     +20.6/1.0           +17.4/1.9
-    three of .7, two wrong at .95         38.6   + 5.1/1.9     - 6.7/9.2     -14.9/6.8 !         -14.9/6.8 !
-    three of .8, five on another thing    62.5   - 1.6/1.4     -14.2/0.9 !   -12.4/0.8 !         - 4.4/1.4 !
+    two always A, three of .8             74.8   + 0.2/0.2     +12.4/1.0     +14.5/1.0           +14.5/1.0       0
+    two always first, three of .8         88.4   - 0.5/0.6     - 1.8/0.9 !   + 0.9/0.2           + 0.9/0.2       0
+    two coins, three of .8, twice         87.6   - 1.0/0.7     + 0.5/0.7     + 1.2/0.3           + 0.9/0.3       9
+    two stubborn coins, three of .8       83.9   - 1.4/1.0     + 2.5/0.8     + 5.5/0.6           + 5.1/0.6       1
+    lone dissenter, four of .8            82.2   - 0.4/0.6     +15.5/0.5     + 7.6/0.4           + 7.6/0.4       0
+    mixed .55 to .95                      88.4   - 3.1/1.5 !   + 5.5/0.9     + 4.0/0.7           + 4.0/0.7       0
+    three of .6                           63.9   - 1.2/0.8     - 2.9/1.1 !   - 0.7/0.4           - 0.7/0.4      17
+    five of .7                            84.0   - 3.5/1.0 !   - 7.1/1.0 !   - 0.2/0.2           - 0.2/0.2      19
+    nine of .7                            90.5   - 2.8/0.7 !   - 1.6/0.7 !   - 0.2/0.2           - 0.2/0.2      17
+    five of .7, A better in 80 of 100     84.0   - 1.0/0.4 !   -10.2/1.3 !   - 0.9/0.8           - 0.9/0.8      18
+    five of .7, A better in 95 of 100     84.0   - 0.5/0.2 !   -14.8/1.3 !   - 1.0/0.8           - 1.0/0.8      18
+    always A, two of .9, A in 80 of 100   95.1   + 0.0/0.0     - 9.4/1.0 !   + 0.0/0.0           + 0.0/0.0       0
+    three of .75, two wrong at .75        62.9   - 0.6/2.0     +23.9/1.5     +20.6/1.0           +11.0/2.4       9
+    three of .7, two wrong at .95         38.6   + 5.1/1.9     - 6.7/9.2     -14.9/6.8 !         + 0.7/2.4      18
+    three of .8, five on another thing    62.5   - 1.6/1.4     -14.2/0.9 !   -13.1/1.1 !         - 1.4/0.8      17
 
-Weights under bt-sigma-questions: always-A .01 to .02, always-first .10 to .18, coins .18 (stubborn) and .30 (fresh), of 1;
-under dawid-skene .01 to .09; under bt-sigma .71 to 1. Correlation of weights with true accuracy on the 65 judges of LLMBar,
-Pearson / Spearman: bt-sigma -.46 / -.56, dawid-skene +.98 / +.92, bt-sigma-questions +.81 / +.64.
+Weights of 1 under bt-sigma-questions: always-A .01, always-first .03, coins .09 (stubborn) and .30 (fresh: a fair coin
+drawn anew in both orders flips half the time, and where it is not told apart it weighs as the others do); under dawid-skene
+.01 to .09; under bt-sigma .71 to 1. Correlation of weights with true accuracy on the 65 judges of LLMBar, Pearson /
+Spearman: bt-sigma -.46 / -.56, dawid-skene +.98 / +.92, bt-sigma-questions +.81 / +.64.
 
     labels (20 draws, the unlabelled)   0     10               20               40             worst draws
     auto, 65 judges                   86.2    + 0.0/0.0        + 0.0/0.0        - 0.0/0.0        0.0   0.0  -0.3
-    auto, 5 judges                    59.5    + 1.5/1.0        + 3.0/1.2        + 6.4/1.9      -11.1 -10.7   0.0
-    bt-sigma-questions, 5 judges      59.8    + 1.3/0.4        + 2.7/0.7        + 6.2/2.1       -1.0   0.0   0.0
+    auto, 5 judges                    59.9    + 5.6/2.5        + 8.7/2.8        +10.3/2.8        0.0   0.0  -1.5
+    bt-sigma-questions, 5 judges      59.9    + 5.3/2.5        + 8.2/2.9        +10.8/2.8       -6.7  -7.3  -2.0
     dawid-skene, 65 judges            82.3    - 0.0/0.0        + 0.2/0.1        + 0.5/0.1       -0.5   0.0   0.0
     dawid-skene, 5 judges             58.3    + 0.4/0.2        + 1.6/0.5        + 4.1/1.5       -1.0  -0.8  -0.8
 
     joint maximum less grades   3          5          9          15         20         25         45         65 judges
-    LLMBar                   - 0.3/0.2  + 0.7/0.8  + 2.4/0.6  + 1.0/1.1  + 1.9/1.6  + 2.9/1.3  + 6.9/2.7  + 5.7/1.1
-    equal .7, shared errors  - 6.4/1.2  - 9.8/1.0  -14.4/1.3  -10.9/2.2  - 0.3/0.3  - 0.2/0.2    0.0/0.0
-    equal .7, fresh errors   - 1.7/0.7  - 1.2/0.6  - 0.1/0.2  - 0.1/0.1    0.0/0.0    0.0/0.0    0.0/0.0
+    LLMBar                   + 0.5/1.6  + 1.0/1.5  + 1.7/0.5  + 0.5/0.9  + 1.5/1.4  + 1.8/1.0  + 5.7/2.9  + 4.5/1.0
+    equal .7, shared errors  - 6.4/1.2  -10.5/0.8  -15.0/1.3  -11.6/2.2  - 0.4/0.4  - 0.9/0.2  - 0.3/0.2
+    equal .7, fresh errors   - 1.5/0.8  - 1.0/0.5  + 0.2/0.2  - 0.2/0.2  + 0.0/0.1  + 0.0/0.0    0.0/0.0
+    (before equal judges were kept to the plurality from 20 judges on too: then 20, 25, 45 equal judges lose .3, 0, 0)
 
-100,000 questions x 9 judges x both orders: 5 s for the default, 22 s for dawid-skene, 2 to 3 s for the others.
+100,000 questions x 9 judges x both orders: 7 s for the default, 21 s for dawid-skene, 2 to 3 s for the others.
 
-Conclusion: bt-sigma-questions is the best rule to take: first or level with dawid-skene on real data, and near the
-plurality where judges are alike, where dawid-skene loses up to 15 points (it counts both orders of a judge as two votes).
-bt-sigma and consistency reward one-sided and stubborn judges. But it is not harmless. Where one system wins most questions
-and errors are shared it costs 1 to 3 points, since votes cannot tell a better system from a common taste. A small sharp
-camp still takes over a larger dull one (-15 points, never seen as a camp by "auto"), and on panels of five from LLMBar
-"auto" is 2 points under. The camp guard of "auto" wins 8 points of 12 back where five judges follow another thing, and
-costs 6.6/2.7 and 6.8/3.0 points on LLMBar with 9 and 31 judges, whose camps can be the strong and the weak judges. As it
-ends with the first label, 20 labels cost "auto" 11 points in the worst draw; the rule itself lost nothing. The switch at 20
-judges is right: it is the smallest size tried at which equal judges lose nothing, while below it the joint maximum gains at
-most 2.4 points on LLMBar and costs up to 14 elsewhere.
+Conclusion: "auto" is nowhere below the plurality by more than noise, and 4 to 21 points above it where judges differ.
+Three guards make it so. Judges that a likelihood-ratio test at 10 % does not tell apart weigh the same: weights that noise
+alone sets apart cost 1 to 3 points where one system wins most questions. Judges within two standard errors of each other
+share a weight. Between two camps nobody is weighed until labels tell the camps apart: that costs 10 points where the larger
+camp happens to be the right one, and saves 12 to 15 where it is not. dawid-skene gains as much where judges differ and loses
+up to 15 points where they are alike (it counts both orders of a judge as two votes). bt-sigma and consistency reward
+one-sided and stubborn judges. Labels help five judges of LLMBar by 9 points at 20 labels, and cost "auto" nothing in the
+worst draw. The switch at 20 judges is right: below it the joint maximum gains at most 1.7 points on LLMBar and costs 15
+elsewhere.
 """
 
 from __future__ import annotations
@@ -85,9 +90,9 @@ from simulated_panels import (
     cells,
     draw,
     heading,
-    kept_to_plurality,
     right,
     simulated_panels,
+    weighed_alike,
 )
 
 import juryrank as jr
@@ -129,7 +134,7 @@ def llmbar(data: LLMBar) -> None:
             every.append(weight)
             known.append(reliability(weight, data.accuracy))
         worth[size] = pd.concat(known).groupby(level=0, sort=False).mean()
-        text = cells(pd.DataFrame(scores)) + kept_to_plurality(every)
+        text = cells(pd.DataFrame(scores)) + weighed_alike(every)
         print(f"{f'{size} judges, {DRAWS} draws (errors over draws)':47s} | {text}", flush=True)
     worth[65] = reliability(weights, data.accuracy)
     print("Correlation of weights with true accuracy, Pearson / Spearman (mean over the draws whose weights differ)")

@@ -16,6 +16,7 @@ SOURCE = ROOT / "src" / "juryrank"
 LAYERS = [
     *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior"),
     *("likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"),
+    *("evidence", "clusters", "spread"),
     *("diagnostics.cycles", "diagnostics.consistency", "diagnostics.agreement", "diagnostics"),
     *(
         "estimate",
@@ -32,7 +33,7 @@ LAYERS = [
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
-PURE |= {"estimate", "remarks", "fitting", "ranking"}
+PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "ranking"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -90,6 +90,14 @@ class PairCounts:
             b=new[self.b],
         )
 
+    def nodes(self, items: list[str], context: np.ndarray, item: np.ndarray) -> np.ndarray:
+        """Nodes of items, codes into `items`, in contexts, codes into `context_names`."""
+        own = pd.Index(self.items).get_indexer(pd.Index(items))[item]
+        if self.contexts == "pooled":
+            return own
+        n = len(self.items)
+        return np.searchsorted(self.node_context * n + self.node_item, context * n + own)
+
     def context_of(self, nodes: np.ndarray) -> np.ndarray:
         """Names of the contexts of some nodes."""
         return np.asarray(self.context_names, dtype=object)[self.node_context[nodes]]
@@ -149,9 +157,7 @@ def tally(source: Comparisons | Judgments | PairCounts, *, contexts: str = "pool
         raise SettingsError(f"no contexts {contexts!r}; expected one of {', '.join(CONTEXTS)}.")
     if isinstance(source, PairCounts):
         return _recount(source, contexts, hard)
-    rows = showings(source) if isinstance(source, Judgments) else opinions(source)
-    if hard:
-        rows["p"] = np.where(rows["p"] == 0.5, 0.5, (rows["p"] > 0.5).astype(float))
+    rows = single(source, hard)
     separate = contexts == "separate"
     nodes = _asked(source, separate)
     n = len(source.items)
@@ -173,6 +179,14 @@ def tally(source: Comparisons | Judgments | PairCounts, *, contexts: str = "pool
         soft=bool(((rows["p"] > 0) & (rows["p"] < 1) & ~rows["tie"] & ~rows["flip"]).any()),
         **_sums(rows, number, len(keys)),
     )
+
+
+def single(source: Comparisons | Judgments, hard: bool) -> dict[str, np.ndarray]:
+    """What enters a fit, one row each, in the frame of the items: comparisons, or showings."""
+    rows = showings(source) if isinstance(source, Judgments) else opinions(source)
+    if hard:
+        rows["p"] = np.where(rows["p"] == 0.5, 0.5, (rows["p"] > 0.5).astype(float))
+    return rows
 
 
 def _asked(source: Comparisons | Judgments, separate: bool) -> dict[str, np.ndarray]:
@@ -230,6 +244,7 @@ def showings(source: Judgments) -> dict[str, np.ndarray]:
         "tie": np.isin(outcome[spoken], (TIE, BOTH_BAD)) & np.isnan(own[spoken]),
         "flip": np.zeros(int(spoken.sum()), bool),
         "weight": table["weight"].to_numpy()[spoken],
+        "group": table["group"].cat.codes.to_numpy().astype(np.int64)[spoken],
     }
 
 
@@ -238,7 +253,7 @@ def opinions(source: Comparisons) -> dict[str, np.ndarray]:
     table = source.table
     p, status = table["p_a"].to_numpy(), table["status"].to_numpy()
     enters = ~np.isnan(p) & (table["weight"].to_numpy() > 0)
-    names = ("context", "judge", "item_a", "item_b")
+    names = ("context", "judge", "item_a", "item_b", "group")
     return {name: table[name].cat.codes.to_numpy().astype(np.int64)[enters] for name in names} | {
         "slot": table["slot"].to_numpy().astype(np.int64)[enters],
         "p": p[enters],

@@ -15,15 +15,17 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
-from scipy.special import ndtr, ndtri
 
 from juryrank.counts import Graph, PairCounts
 from juryrank.errors import SettingsError
+from juryrank.evidence import Evidence, evidence
 from juryrank.information import Covariance, covariance
 from juryrank.layout import Layout
 from juryrank.likelihoods import probabilities
 from juryrank.objective import TIE, Parameters
 from juryrank.prior import Prior
+from juryrank.spread import Spread, grouping, reach, spread, two_sided
+from juryrank.tables import Comparisons, Judgments
 
 Item = str | tuple[str, str]
 
@@ -40,6 +42,8 @@ class Contrast:
     high: float
     p: float
     level: float
+    #: degrees of freedom of Student's t; infinite where the error is not clustered
+    freedom: float = math.inf
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,6 +88,9 @@ class Fit:
     layout: Layout = field(repr=False)
     #: parameters in the gauge of the report
     reported: Parameters = field(repr=False)
+    #: the table that was fitted; None for pair counts, which have lost single rows and groups
+    source: Comparisons | Judgments | None = field(default=None, repr=False)
+    _spreads: dict[tuple[str, str], Spread] = field(default_factory=dict, init=False, repr=False)
 
     @property
     def model(self) -> str:
@@ -101,12 +108,47 @@ class Fit:
         return covariance(self.likelihood, self.layout, self.reported)
 
     @cached_property
+    def evidence(self) -> Evidence:
+        """The single opinions behind the fit; `SettingsError` for pair counts."""
+        if self.source is None:
+            raise SettingsError(
+                "pair counts have lost single rows and groups: sandwich and cluster covariances need the comparisons or "
+                "judgments themselves."
+            )
+        return evidence(
+            self.source,
+            self.counts,
+            self.graph,
+            self.weights.to_numpy(),
+            ties=self.likelihood,
+            hard=self.hard,
+            disagreements=self.disagreements,
+        )
+
+    def spread(self, kind: str = "model", by: str | Sequence[str] = "group") -> Spread:
+        """Covariances of all parameters.
+
+        `kind`: "model" (expected information), "sandwich" (opinions independent, the likelihood not trusted) or "cluster"
+        (`by` "group", "judge", "both" ways, or "opinion": all showings of one pair to one judge). Raises `SettingsError`
+        for pair counts, for fewer than two clusters, and where contexts are separate.
+        """
+        key = (kind, grouping(kind, by))
+        if key not in self._spreads:
+            known = self.model_covariance
+            self._spreads[key] = spread(*key, known, self.likelihood, self.layout, self.reported, lambda: self.evidence)
+        return self._spreads[key]
+
+    @property
     def stderr(self) -> pd.Series:
         """Standard errors of the centred strengths (reference: the mean of the component); NaN where unknown."""
+        return self.standard_errors()
+
+    def standard_errors(self, kind: str = "model", by: str | Sequence[str] = "group") -> pd.Series:
+        """`stderr` under any covariance of `spread`."""
         values = np.full(len(self.strengths), np.nan)
-        seen = self.layout.place >= 0
-        if self.model_covariance is not None:
-            values[seen] = _root(self.model_covariance.variance(self.layout.place[seen]))
+        seen, known = self.layout.place >= 0, self.spread(kind, by).covariance
+        if known is not None:
+            values[seen] = _root(known.variance(self.layout.place[seen]))
         values[np.isinf(self.strengths)] = np.nan
         return pd.Series(values, index=self.strengths.index)
 
@@ -123,55 +165,54 @@ class Fit:
     @property
     def tie_stderr(self) -> float:
         """Standard error of the logarithm of the tie parameter."""
-        return float("nan") if self.model_covariance is None else float(_root(self.model_covariance.border[[TIE]])[0])
+        return float("nan") if self.model_covariance is None else float(_root(self.model_covariance.border[TIE, TIE]))
 
     def _by_judge(self, where: np.ndarray) -> pd.Series:
         if self.model_covariance is None or len(self.sigmas) != len(self.layout.t):
             return pd.Series(np.nan, index=self.sigmas.index)
-        return pd.Series(_root(self.model_covariance.border[where]), index=self.sigmas.index)
+        return pd.Series(_root(np.diagonal(self.model_covariance.border)[where]), index=self.sigmas.index)
 
     def covariance(self, kind: str = "model", by: str | Sequence[str] = "group") -> pd.DataFrame:
         """Covariance of the centred strengths as a frame over items; zero between separate contexts, NaN where unknown."""
-        self._only_model(kind)
+        known = self.spread(kind, by).covariance
         names, n = self.strengths.index, len(self.strengths)
         matrix = np.full((n, n), np.nan)
         seen = np.flatnonzero(self.layout.place >= 0)
-        if self.model_covariance is not None:
+        if known is not None:
             width = self.layout.problem.node.shape[1]
             block, place = np.divmod(self.layout.place[seen], width)
-            values = self.model_covariance.strengths[block[:, None], place[:, None], place[None, :]]
+            values = known.strengths[block[:, None], place[:, None], place[None, :]]
             matrix[np.ix_(seen, seen)] = np.where(block[:, None] == block[None, :], values, 0.0)
         return pd.DataFrame(matrix, index=names, columns=names)
-
-    def _only_model(self, kind: str) -> None:
-        if kind != "model":
-            raise SettingsError(f"no covariance {kind!r} in this version; expected 'model'.")
 
     def contrast(
         self, a: Item, b: Item, *, level: float = 0.95, kind: str = "model", by: str | Sequence[str] = "group"
     ) -> Contrast:
-        """The gap between two items (with separate contexts: (context, item) each), with a Wald interval and p.
+        """The gap between two items (with separate contexts: (context, item) each), with an interval and p.
 
-        An end without a finite maximum is open; a gap across components is undefined.
+        `kind` and `by` as in `spread`; clustered intervals use Student's t. An end without a finite maximum is open; a gap
+        across components is undefined.
         """
-        self._only_model(kind)
+        used = self.spread(kind, by)
         one, other = self._node(a), self._node(b)
         if one == other or self.graph.label[one] != self.graph.label[other] or not self._seen(one, other):
             zero = 0.0 if one == other else float("nan")
             return Contrast(a, b, zero, zero, zero, zero, float("nan"), level)
-        gap, error = self._gap(one, other), self._gap_stderr(one, other)
+        gap, error = self._gap(one, other), self._gap_stderr(one, other, used)
+        freedom = float(used.freedom(np.array(one), np.array(other)))
         up, down = self._open(one, other)
-        reach = float(ndtri(level if up or down else 0.5 + level / 2))
+        far = float(reach(level, np.array(freedom), one_sided=up or down)) * error
         finite = math.isfinite(gap) and math.isfinite(error)
         return Contrast(
             a,
             b,
             estimate=gap,
             stderr=error,
-            low=-math.inf if down or not finite else gap - reach * error,
-            high=math.inf if up or not finite else gap + reach * error,
-            p=float("nan") if up or down or not error > 0 else float(2 * ndtr(-abs(gap) / error)),
+            low=-math.inf if down or not finite else gap - far,
+            high=math.inf if up or not finite else gap + far,
+            p=float("nan") if up or down or not error > 0 else two_sided(gap / error, freedom),
             level=level,
+            freedom=freedom,
         )
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
@@ -205,10 +246,10 @@ class Fit:
         flat = self.reported.strength.reshape(-1)
         return float(flat[self.layout.place[one]] - flat[self.layout.place[other]])
 
-    def _gap_stderr(self, one: int, other: int) -> float:
-        if self.model_covariance is None or math.isinf(self._gap(one, other)):
+    def _gap_stderr(self, one: int, other: int, used: Spread) -> float:
+        if used.covariance is None or math.isinf(self._gap(one, other)):
             return float("nan")
-        variance = self.model_covariance.of_difference(self.layout.place[one], self.layout.place[other])
+        variance = used.covariance.of_difference(self.layout.place[one], self.layout.place[other])
         return float(_root(np.array([variance]))[0])
 
     def _open(self, one: int, other: int) -> tuple[bool, bool]:

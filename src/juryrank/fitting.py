@@ -78,7 +78,8 @@ def fit_bt(
         )
     told = said + more + tie_said + graph_warnings(task) + solution_warnings(task, solutions, returned)
     fit = _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
-    return replace(fit, warnings=fit.warnings + confounded(fit))
+    table = None if isinstance(source, PairCounts) else source
+    return replace(fit, source=table, warnings=fit.warnings + confounded(fit))
 
 
 def _check(ties: str, disagreements: str) -> None:

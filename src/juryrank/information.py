@@ -31,7 +31,9 @@ class Covariance:
 
     #: (blocks, width, width) strengths within each block
     strengths: np.ndarray
-    #: (border,) variances of log sigma (sum zero), slot bias, tie parameter
+    #: (blocks, width, border) strengths against log sigma (sum zero), slot bias, tie parameter
+    side: np.ndarray
+    #: (border, border) these among themselves
     border: np.ndarray
 
     def variance(self, places: np.ndarray) -> np.ndarray:
@@ -45,6 +47,22 @@ class Covariance:
         (block, i), (_, j) = divmod(a, width), divmod(b, width)
         matrix = self.strengths[block]
         return float(matrix[i, i] + matrix[j, j] - 2 * matrix[i, j])
+
+    @property
+    def whole(self) -> np.ndarray:
+        """(width + border, width + border) of a single block; 0 where nothing is known."""
+        (strengths,), (side,) = self.strengths, self.side
+        return np.nan_to_num(np.block([[strengths, side], [side.T, self.border]]))
+
+    def with_whole(self, matrix: np.ndarray) -> Covariance:
+        """Another matrix over the same single block, unknown where this is."""
+        width = self.strengths.shape[1]
+        known = np.where(np.isnan(np.diagonal(self.border)), np.nan, 1.0)
+        return Covariance(
+            strengths=matrix[None, :width, :width],
+            side=matrix[None, :width, width:] * known,
+            border=matrix[width:, width:] * known[:, None] * known,
+        )
 
 
 def information(ties: str, layout: Layout, at: Parameters) -> Curvature:
@@ -106,16 +124,23 @@ def _constrained(
     below = _inverse(border[None])[0] if len(q) else border
     centred = eye - share
     strengths = centred @ (inverse + across @ below @ np.swapaxes(across, 1, 2)) @ np.swapaxes(centred, 1, 2)
+    side = -centred @ across @ below
     if scale.any():
         mean = scale / scale.sum()
-        rho = np.einsum("cij,cj->ci", centred, -across @ below @ mean)
+        rho = side @ mean
         strengths = strengths - r[:, :, None] * rho[:, None, :] - rho[:, :, None] * r[:, None, :]
         strengths = strengths + float(mean @ below @ mean) * r[:, :, None] * r[:, None, :]
         gauge = np.eye(len(q)) - np.outer(scale, mean)
+        side = (side - r[:, :, None] * (mean @ below)) @ gauge.T
         below = gauge @ below @ gauge.T
-    variances = np.full(len(known), np.nan)
-    variances[q] = np.diagonal(below)
-    return Covariance(strengths, variances)
+    return Covariance(strengths, _spread(side, known), _spread(_spread(below, known).T, known))
+
+
+def _spread(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """The last axis back at the places that are known; NaN elsewhere."""
+    out = np.full((*values.shape[:-1], len(known)), np.nan)
+    out[..., known] = values
+    return out
 
 
 def _inverse(matrices: np.ndarray) -> np.ndarray:

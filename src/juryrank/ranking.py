@@ -169,14 +169,8 @@ def _record(fit: Fit, comparisons: Comparisons) -> pd.DataFrame:
 
 
 def _nodes(fit: Fit, table: pd.DataFrame, end: str) -> np.ndarray:
-    names = table[end].cat.categories
-    place = pd.Index(fit.counts.items).get_indexer(names)
-    item = place[table[end].cat.codes.to_numpy()]
-    if fit.contexts == "pooled":
-        return item
     context = table["context"].cat.codes.to_numpy().astype(np.int64)
-    known = fit.counts.node_context * len(fit.counts.items) + fit.counts.node_item
-    return np.searchsorted(known, context * len(fit.counts.items) + item)
+    return fit.counts.nodes(list(table[end].cat.categories), context, table[end].cat.codes.to_numpy())
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,7 +4,8 @@
     consistency         weights max(shrunk repetition consistency, 0.05), then a weighted plurality
     dawid-skene         a latent winner per question; weights are Youden's index where it is positive
     bt-sigma-questions  BT-sigma with items of their own in every question: from 20 judges on their strengths decide, with
-                        weights 1 / sigma; under 20 a plurality weighted by the log odds of what a judge's vote tells
+                        weights 1 / sigma; under 20 a plurality weighted by the log odds of what a judge's vote tells.
+                        Judges that do not differ detectably all weigh the same
 
 The first two cannot tell a reliable judge from a one-sided or a stubborn one; the last two compare judges question by
 question, and can. None can tell a sharp majority from a biased one: only labels can.
@@ -25,7 +26,7 @@ from juryrank.fitting import fit_bt
 from juryrank.tables import Comparisons, comparisons
 from juryrank.verdicts.camps import Camps
 from juryrank.verdicts.dawid_skene import Latent, dawid_skene
-from juryrank.verdicts.graded import fit_graded
+from juryrank.verdicts.graded import Graded, fit_graded
 from juryrank.verdicts.panel import NONE, A, B, plurality
 from juryrank.verdicts.pools import pooled
 from juryrank.verdicts.votes import Votes
@@ -155,20 +156,16 @@ def answers(panel: Panel) -> dict[str, np.ndarray]:
 
 def by_questions(panel: Panel) -> Weighted:
     """Strengths per question, sigma shared: integrated for small panels, maximised jointly for large ones."""
-    if (panel.votes.by_judge(panel.votes.spoken) > 0).sum() < MANY:
-        return _by_grades(panel)
-    fit = fit_bt(_with_labels(panel), contexts="separate", extra_starts=0)
-    gap = gaps(panel, fit)
-    winner = np.where(np.isnan(gap) | (np.abs(gap) <= LEVEL), NONE, np.where(gap > 0, A, B))
-    sigmas = fit.sigmas.reindex(panel.votes.judges).to_numpy()
-    said = tuple(w for w in fit.warnings if "NOT converged" in w)
-    return Weighted("bt-sigma-questions", _clamped(panel, _heard(panel, winner)), scaled(1 / sigmas), said, sigmas)
+    graded = _graded(panel)
+    if graded.alike >= DIFFER:
+        return _all_alike(panel, graded.alike)
+    spoke = panel.votes.by_judge(panel.votes.spoken) > 0
+    return _by_grades(panel, graded, spoke) if spoke.sum() < MANY else _jointly(panel)
 
 
-def _by_grades(panel: Panel) -> Weighted:
-    votes = panel.votes
-    kept, spoke = votes.spoken, votes.by_judge(votes.spoken) > 0
-    graded = fit_graded(
+def _graded(panel: Panel) -> Graded:
+    votes, kept = panel.votes, panel.votes.spoken
+    return fit_graded(
         votes.question[kept],
         votes.judge[kept],
         np.where(votes.vote == A, 1.0, np.where(votes.vote == B, 0.0, 0.5))[kept],
@@ -177,9 +174,20 @@ def _by_grades(panel: Panel) -> Weighted:
         judges=len(votes.judges),
         known=panel.known,
     )
+
+
+def _jointly(panel: Panel) -> Weighted:
+    fit = fit_bt(_with_labels(panel), contexts="separate", extra_starts=0)
+    gap = gaps(panel, fit)
+    winner = np.where(np.isnan(gap) | (np.abs(gap) <= LEVEL), NONE, np.where(gap > 0, A, B))
+    sigmas = fit.sigmas.reindex(panel.votes.judges).to_numpy()
+    said = tuple(w for w in fit.warnings if "NOT converged" in w)
+    return Weighted("bt-sigma-questions", _clamped(panel, _heard(panel, winner)), scaled(1 / sigmas), said, sigmas)
+
+
+def _by_grades(panel: Panel, graded: Graded, spoke: np.ndarray) -> Weighted:
+    votes = panel.votes
     said: tuple[str, ...] = () if graded.converged else ("bt-sigma-questions has not converged.",)
-    if graded.alike >= DIFFER:
-        return _all_alike(panel, said, graded.alike)
     telling = np.full(len(spoke), np.nan)
     telling[spoke] = pooled(graded.telling[spoke], graded.telling_error[spoke])
     against = spoke & (telling < -AGAINST)
@@ -196,11 +204,11 @@ def _by_grades(panel: Panel) -> Weighted:
     return replace(verdict, sigmas=_sigmas(weights), outnumbered=camps)
 
 
-def _all_alike(panel: Panel, said: tuple[str, ...], p: float) -> Weighted:
+def _all_alike(panel: Panel, p: float) -> Weighted:
     """Weights that noise alone would set apart would only cost right answers."""
     verdict = even(panel, "bt-sigma-questions")
-    if (verdict.weights == 1).sum() > 1:
-        said += (f"the judges do not differ detectably (p = {p:.2g}): all weigh the same.",)
+    several = (verdict.weights == 1).sum() > 1
+    said = (f"the judges do not differ detectably (p = {p:.2g}): all weigh the same.",) if several else ()
     return replace(verdict, sigmas=verdict.weights, warnings=said)
 
 
