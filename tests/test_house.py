@@ -24,6 +24,7 @@ LAYERS = [
         "fitting",
         "diagnostics.diagnosis",
         "document",
+        "rank_sets",
         "ranking",
         "verdicts",
         "pipeline",
@@ -33,7 +34,7 @@ LAYERS = [
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
-PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "ranking"}
+PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -3,14 +3,14 @@
     sandwich   C (sum over opinions of u u^T) C                 C the model-based covariance, u the score of one opinion;
                                                                 where showings were fitted, all showings of a pair to a
                                                                 judge are one opinion (Huber 1967, White 1980)
-    cluster    sum over clusters g of d_g d_g^T,  d_g = (H - H_g)^-1 u_g
-               u_g and H_g being score and expected information of the whole cluster: how far the fit moves when it is left
-               out (a one-step jackknife, "CR3": Bell and McCaffrey 2002; MacKinnon, Nielsen and Webb 2023)
+    cluster    sum over clusters g of d_g d_g^T,  d_g = C (I - H_g C)^-1/2 u_g
+               u_g and H_g being score and expected information of the whole cluster: a fit follows its own data, so that
+               scores are too small by the root of 1 - leverage ("CR2": Bell and McCaffrey 2002). Chosen over the plain
+               sum, too narrow with few opinions an item, and the jackknife, too wide (benchmarks/coverage.py)
     both       group + judge - their intersection (Cameron, Gelbach and Miller 2011), negative variances set to zero
 
-A direction that only one cluster speaks of cannot be left out, and a gap without a finite maximum has no residuals to
-speak of: there the expected information stands in. Intervals use Student's t with one degree of freedom less than the
-clusters that an item occurs in.
+A direction that only one cluster speaks of has no second opinion, and a gap without a finite maximum has no residuals to
+speak of: there the expected information stands in.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Robust:
 
 
 def sandwich(ties: str, found: Evidence, layout: Layout, at: Parameters, model: Covariance) -> Covariance:
-    """Opinions are the clusters, none of them left out: k equal rows shrink every standard error by sqrt(k)."""
+    """Opinions are the clusters, with the scores as they are: k equal rows shrink every standard error by sqrt(k)."""
     whole, border = model.whole, at.border.size
     said = pull(ties, found, layout, at)
     each = scores(said, border)
@@ -65,7 +65,7 @@ def clustered(ties: str, found: Evidence, layout: Layout, at: Parameters, model:
     kept = np.flatnonzero(found.two_way)
     cells = _Cells.of(found, said, kept, cluster, at.border.size)
     matrix = whole @ meat @ whole
-    for moved in _left_out(cells, whole):
+    for moved in _moves(cells, whole):
         matrix += moved.T @ moved
     return Robust(model.with_whole(matrix), _occurrences(found, cluster, len(layout.place)), len(np.unique(cluster)))
 
@@ -111,8 +111,8 @@ class _Cells:
         return self.design[cells].toarray(), self.score[cells].toarray(), self.bend[cells]
 
 
-def _left_out(cells: _Cells, whole: np.ndarray) -> Iterator[np.ndarray]:
-    """(some clusters, parameters) how far the fit moves, in batches of clusters of one size."""
+def _moves(cells: _Cells, whole: np.ndarray) -> Iterator[np.ndarray]:
+    """(some clusters, parameters) how far each moves the fit, in batches of clusters of one size."""
     size = np.diff(cells.start)
     parameters = len(whole)
     half = None
@@ -129,7 +129,7 @@ def _left_out(cells: _Cells, whole: np.ndarray) -> Iterator[np.ndarray]:
 
 
 def _small(cells: _Cells, whole: np.ndarray, members: np.ndarray) -> Iterator[np.ndarray]:
-    """Clusters (clusters, cells) with fewer cells than parameters: (I - F^T C F)^-1 with H_g = F F^T."""
+    """Clusters (clusters, cells) with fewer cells than parameters: (I - F^T C F)^-1/2 with H_g = F F^T."""
     clusters, each = members.shape
     design, score, bend = cells.some(members.ravel())
     reach = (design * np.sqrt(bend)[:, None]) @ whole
@@ -140,7 +140,7 @@ def _small(cells: _Cells, whole: np.ndarray, members: np.ndarray) -> Iterator[np
     owned = share > OWNED
     along = np.einsum("gip,gp->gi", reach, total)
     turned = np.einsum("gij,gi->gj", axes, along)
-    grown = np.where(owned, -turned, turned / (1 - np.where(owned, 0, share)))
+    grown = turned * np.where(owned, -1.0, _grown(np.where(owned, 0.0, share)))
     yield total @ whole + np.einsum("gip,gij,gj->gp", reach, axes, grown)
     if owned.any():
         group, axis = np.nonzero(owned)
@@ -148,15 +148,21 @@ def _small(cells: _Cells, whole: np.ndarray, members: np.ndarray) -> Iterator[np
 
 
 def _large(cells: _Cells, half: np.ndarray, members: np.ndarray) -> Iterator[np.ndarray]:
-    """One cluster with more cells than parameters: (I - A^T H_g A)^-1 with C = A A^T."""
+    """One cluster with more cells than parameters: (I - A^T H_g A)^-1/2 with C = A A^T."""
     design, score, bend = cells.some(members)
     reached = design @ half
     share, axes = np.linalg.eigh((reached * bend[:, None]).T @ reached)
     owned = share > OWNED
     turned = axes.T @ (half.T @ score.sum(axis=0))
-    yield (half @ (axes @ np.where(owned, 0, turned / (1 - np.where(owned, 0, share)))))[None]
+    yield (half @ (axes @ np.where(owned, 0.0, turned / np.sqrt(1 - np.where(owned, 0.0, share)))))[None]
     if owned.any():
         yield (half @ axes[:, owned]).T
+
+
+def _grown(share: np.ndarray) -> np.ndarray:
+    """((1 - share)^-1/2 - 1) / share, which is 1/2 at 0."""
+    share = np.maximum(share, 1e-9)
+    return ((1 - share) ** -0.5 - 1) / share
 
 
 def _half(whole: np.ndarray) -> np.ndarray:

@@ -15,7 +15,7 @@ from juryrank.estimate import Fit
 RANKING_SCHEMA = "juryrank.ranking/1"
 AUDIT_SCHEMA = "juryrank.audit/1"
 WHOLE = {"rank", "rank_low", "rank_high", "tier", "component", "judgments", "comparisons", "failures"}
-WHOLE |= {"points", "wins", "losses", "ties"}
+WHOLE |= {"rank_low_alone", "rank_high_alone", "points", "wins", "losses", "ties"}
 #: strongly connected groups listed by name; beyond, their number says enough
 LISTED = 100
 

@@ -16,14 +16,24 @@ from juryrank.estimate import Fit
 from juryrank.fitting import fit_bt
 from juryrank.formats import read
 from juryrank.prior import Prior
-from juryrank.ranking import Ranking, order
+from juryrank.ranking import Ordering, Ranking, order
 from juryrank.reconciliation import reconcile
+from juryrank.spread import Spread
 from juryrank.tables import Comparisons, Judgments
 from juryrank.verdicts import ABReport, compare_tables
 
 MODELS = ("auto", "bt", "bt-sigma")
 FITTED = ("comparisons", "showings")
-COVARIANCES = ("auto", "model")
+COVARIANCES = {
+    "auto": ("", ""),
+    "model": ("model", "group"),
+    "sandwich": ("sandwich", "group"),
+    "cluster": ("cluster", "group"),
+    "cluster-judge": ("cluster", "judge"),
+    "cluster-both": ("cluster", "both"),
+}
+#: groups from which a covariance clustered by group is trusted, or as many as there are items
+GROUPS = 20
 
 #: called with the name of each stage as it starts
 Progress = Callable[[str], None]
@@ -47,6 +57,7 @@ def rank(
     disagreements: str = "half",
     covariance: str = "auto",
     level: float = 0.95,
+    top_k: int | None = None,
     items: Iterable[str] | None = None,
     seed: int = 0,
     format: str = "auto",
@@ -57,10 +68,13 @@ def rank(
 
     `model`: "auto" is BT-sigma from two judges on. `on`: what is fitted, reconciled comparisons or the showings
     themselves. `slot_bias`: "auto" for judges whose one-order rows have both signs and whose answers are not all one
-    slot. `covariance`: "auto" and "model", from the expected information. `level`: of intervals and rank sets. Other
-    options: see `fit_bt` and `reconcile`; `format` and `columns`: see `read`.
+    slot. `covariance`: "model" (expected information), "sandwich", "cluster" (by group), "cluster-judge" or "cluster-both";
+    "auto" clusters by group where contexts are pooled and groups repeat and are at least as many as the items, and 20, and
+    takes all showings of a pair to a judge for one where showings are fitted. `level`: of intervals and rank sets. `top_k`:
+    the places that `p_top_k` is about (None: 10, or half of the items). Other options: see `fit_bt` and `reconcile`;
+    `format` and `columns`: see `read`.
     """
-    _check(model, on, covariance, level)
+    _check(model, on, covariance, level, top_k)
     progress("reading")
     data = read(source, format=format, columns=columns)
     progress("reconciling")
@@ -84,16 +98,17 @@ def rank(
     progress("looking for contradictions")
     facts = examine(compared, fit)
     progress("ordering")
+    spread, more = _spread(fit, compared, covariance)
     used = None if compared.judgments is None else compared.policy
-    settings: dict[str, object] = {"on": on, "policy": used, "covariance": "model", "level": level, "seed": seed}
+    settings: dict[str, object] = {"on": on, "policy": used, "covariance": _named(spread), "level": level, "seed": seed}
     settings["weights"] = weights if isinstance(weights, str) or weights is None else "given"
     return Ranking(
-        frame=order(fit, compared, level),
+        frame=order(fit, compared, Ordering(spread, level, top_k, seed)),
         judges=facts.judges,
         diagnostics=facts,
         fit=fit,
         settings=settings,
-        warnings=compared.warnings + said + fit.warnings + _data_warnings(compared, fit, facts.counts),
+        warnings=compared.warnings + said + fit.warnings + _no_win(facts.counts) + more,
         notes=compared.notes,
         data=data,
     )
@@ -183,12 +198,15 @@ def diagnose(source: Any, **settings: Any) -> Diagnostics:
     return audit(source, **settings).facts
 
 
-def _check(model: str, on: str, covariance: str, level: float) -> None:
-    for name, value, allowed in (("model", model, MODELS), ("on", on, FITTED), ("covariance", covariance, COVARIANCES)):
+def _check(model: str, on: str, covariance: str, level: float, top_k: int | None) -> None:
+    options = (("model", model, MODELS), ("on", on, FITTED), ("covariance", covariance, tuple(COVARIANCES)))
+    for name, value, allowed in options:
         if value not in allowed:
             raise SettingsError(f"no {name} {value!r}; expected one of {', '.join(allowed)}.")
     if not isinstance(level, (int, float)) or not 0 < level < 1:
         raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
+    if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
+        raise SettingsError(f"top_k is {top_k!r}; expected a whole number of at least 1.")
 
 
 def _fitted(data: Judgments | Comparisons, compared: Comparisons, on: str) -> Judgments | Comparisons:
@@ -235,16 +253,29 @@ def _slot_judges(fitted: Judgments | Comparisons, slot_bias: str | bool) -> tupl
     )
 
 
-def _data_warnings(compared: Comparisons, fit: Fit, counts: dict[str, float]) -> tuple[str, ...]:
-    said = []
-    if not counts["win"]:
-        said.append("not one accepted win: the order shown rests on ties, disagreements or the ids alone.")
-    groups = compared.table["group"]
-    used = groups[(compared.table["weight"] > 0).to_numpy()].cat.codes
-    number = len(np.unique(used))
-    if 1 < number < len(used) and fit.contexts == "pooled":
-        said.append(
-            f"{len(used)} opinions come from {number} groups; standard errors treat them as independent and may be "
-            "too small."
+def _no_win(counts: dict[str, float]) -> tuple[str, ...]:
+    if counts["win"]:
+        return ()
+    return ("not one accepted win: the order shown rests on ties, disagreements or the ids alone.",)
+
+
+def _spread(fit: Fit, compared: Comparisons, wanted: str) -> tuple[Spread, tuple[str, ...]]:
+    """The covariance asked for, or the one that the data bear, and what there is to say of it."""
+    if wanted != "auto":
+        return fit.spread(*COVARIANCES[wanted]), ()
+    used = compared.table["group"].cat.codes[(compared.table["weight"] > 0).to_numpy()]
+    groups, items, said = used.nunique(), int(fit.graph.observed.sum()), ""
+    pooled = fit.contexts == "pooled"
+    if pooled and 1 < groups < len(used):
+        if groups >= max(GROUPS, items):
+            return fit.spread("cluster", "group"), ()
+        said = (
+            f"{len(used)} opinions come from {groups} groups, too few to cluster {items} items by: standard errors treat "
+            "opinions as independent and may be too small."
         )
-    return tuple(said)
+    repeated = pooled and isinstance(fit.source, Judgments) and np.ptp(fit.evidence.opinion) > 0
+    return fit.spread("cluster", "opinion") if repeated else fit.spread(), (said,) if said else ()
+
+
+def _named(spread: Spread) -> str:
+    return spread.kind if spread.by in ("", "group") else f"{spread.kind}-{spread.by}"

@@ -1,10 +1,11 @@
 """Fit -> order of the items, with intervals, simultaneous rank sets and tiers.
 
 Conventions: ranks are counted within a context and component, from 1. Strengths within 1e-9 share a rank and are listed
-by id. `low`, `high`: Wald interval of the centred strength (reference: the mean of its component); an end that the data
-leave open is missing. `rank_low`, `rank_high`: with probability `level` they hold for all items at once (Bonferroni
-over the pairs of the component): 1 + the number certainly above, n - the number certainly below. Tiers are the fewest
-groups of neighbours such that no certified difference lies inside one.
+by id. `low`, `high`: interval of the centred strength (reference: the mean of its component); an end that the data
+leave open is missing. `rank_low`, `rank_high` hold for all items at once with probability `level`, `rank_low_alone`,
+`rank_high_alone` for the one item: 1 + the number certainly above, n - the number certainly below (see `rank_sets`). Tiers
+are the fewest groups of neighbours such that no certified difference lies inside one. `against_next`: "ahead" of the next
+item by itself, "tied" where neither can win more than 60 % against the other, else "too few to tell".
 """
 
 from __future__ import annotations
@@ -14,11 +15,12 @@ from dataclasses import dataclass, field
 import networkx as nx
 import numpy as np
 import pandas as pd
-from scipy.special import ndtri
 
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.document import ranking_document
 from juryrank.estimate import Fit, Item
+from juryrank.rank_sets import Gaps, places
+from juryrank.spread import Spread, reach
 from juryrank.tables import TIED, WIN, Comparisons, Judgments
 
 EQUAL = 1e-9
@@ -26,26 +28,49 @@ ABOVE, BELOW, UNSEEN = "unbounded above", "unbounded below", "not observed"
 COLUMNS = [
     *("context", "rank", "item", "strength", "stderr", "low", "high", "rank_low", "rank_high", "tier"),
     *("points", "wins", "losses", "ties", "component", "decided_by", "flags"),
+    *("rank_low_alone", "rank_high_alone", "expected_rank", "p_best", "p_top_k", "against_next"),
 ]
+#: columns that `rank_sets` fills, and its names for them
+PLACES = {
+    "rank_low": "low",
+    "rank_high": "high",
+    "rank_low_alone": "low_alone",
+    "rank_high_alone": "high_alone",
+    "tier": "tier",
+    "expected_rank": "expected",
+    "p_best": "p_best",
+    "p_top_k": "p_top_k",
+}
+#: places that `p_top_k` asks for, at most half of the items
+TOP_K = 10
 
 
-def order(fit: Fit, comparisons: Comparisons, level: float = 0.95) -> pd.DataFrame:
+@dataclass(frozen=True)
+class Ordering:
+    """How sure an order is to be said to be."""
+
+    spread: Spread
+    level: float = 0.95
+    top_k: int | None = None
+    #: for the draws behind rank sets and probabilities
+    seed: int = 0
+
+
+def order(fit: Fit, comparisons: Comparisons, how: Ordering) -> pd.DataFrame:
     """One row per item (with separate contexts: per context and item), best first; columns as in `COLUMNS`."""
     rows = pd.DataFrame({"node": np.arange(len(fit.strengths)), "item": _items(fit)})
     rows["context"] = None if fit.contexts == "pooled" else fit.strengths.index.get_level_values("context")
-    rows["strength"], rows["stderr"] = fit.strengths.to_numpy(), fit.stderr.to_numpy()
+    rows["strength"] = fit.strengths.to_numpy()
+    rows["stderr"] = fit.standard_errors(how.spread.kind, how.spread.by or "group").to_numpy()
     rows["component"] = fit.graph.component
     rows["group"], rows["within"] = _sorting(fit)
     rows["unseen"] = ~fit.graph.observed
     rows = rows.sort_values(["context", "unseen", "component", "group", "within", "item"], kind="stable")
-    rows = rows.reset_index(drop=True)
-    rows = _ranked(rows)
+    rows = _ranked(rows.reset_index(drop=True))
     rows["flags"] = _flags(fit, rows["node"].to_numpy())
-    rows["low"], rows["high"] = _interval(rows, level)
-    certain = _certain(fit, rows, level)
-    rows["rank_low"], rows["rank_high"], rows["tier"] = certain
-    rows = rows.join(_record(fit, comparisons), on="node")
-    rows.loc[rows["unseen"], ["rank", "tier", "rank_low", "rank_high", "component", "decided_by"]] = None
+    rows["low"], rows["high"] = _interval(rows, how)
+    rows = _set_places(fit, rows, how).join(_record(fit, comparisons), on="node")
+    rows.loc[rows["unseen"], ["rank", "component", "decided_by"]] = None
     return rows[COLUMNS]
 
 
@@ -96,60 +121,49 @@ def _flags(fit: Fit, nodes: np.ndarray) -> list[list[str]]:
     return [[name for name, mask in marks.items() if mask[node]] for node in nodes]
 
 
-def _interval(rows: pd.DataFrame, level: float) -> tuple[np.ndarray, np.ndarray]:
+def _interval(rows: pd.DataFrame, how: Ordering) -> tuple[np.ndarray, np.ndarray]:
     above, below = (np.array([flag in flags for flags in rows["flags"]], bool) for flag in (ABOVE, BELOW))
-    reach = np.where(above | below, ndtri(level), ndtri(0.5 + level / 2)) * rows["stderr"].to_numpy()
+    freedom = how.spread.freedom(rows["node"].to_numpy())
+    one_sided, two_sided = reach(how.level, freedom, one_sided=True), reach(how.level, freedom)
+    far = np.where(above | below, one_sided, two_sided) * rows["stderr"].to_numpy()
     strength = rows["strength"].to_numpy()
-    return np.where(below, np.nan, strength - reach), np.where(above, np.nan, strength + reach)
+    return np.where(below, np.nan, strength - far), np.where(above, np.nan, strength + far)
 
 
-def _certain(fit: Fit, rows: pd.DataFrame, level: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Rank sets and tiers, component by component."""
-    best, worst, tier = (np.full(len(rows), np.nan) for _ in range(3))
-    if fit.model_covariance is None:
-        return best, worst, tier
+def _set_places(fit: Fit, rows: pd.DataFrame, how: Ordering) -> pd.DataFrame:
+    """Rank sets, tiers and probabilities, component by component."""
+    columns = {name: np.full(len(rows), np.nan) for name in PLACES}
+    against = np.full(len(rows), None, dtype=object)
     labels = rows["component"].astype(str) + "|" + rows["context"].fillna("").astype(str)
-    for places in labels.groupby(labels, sort=False).indices.values():
-        nodes = rows["node"].to_numpy()[places]
-        if not fit.graph.observed[nodes].all():
+    for at in labels.groupby(labels, sort=False).indices.values():
+        nodes = rows["node"].to_numpy()[at]
+        if how.spread.covariance is None or not fit.graph.observed[nodes].all():
             continue
-        above = _certainly_above(fit, nodes, level)
-        best[places] = 1 + above.sum(axis=0)
-        worst[places] = len(nodes) - above.sum(axis=1)
-        tier[places] = _tiers(above)
-    return best, worst, tier
+        top_k = how.top_k or max(1, min(TOP_K, len(nodes) // 2))
+        found = places(_gaps(fit, how.spread, nodes), how.level, top_k, how.seed)
+        for name, field_name in PLACES.items():
+            columns[name][at] = getattr(found, field_name)
+        against[at] = found.against_next
+    return rows.assign(**columns, against_next=pd.Series(against, index=rows.index, dtype=object))
 
 
-def _certainly_above(fit: Fit, nodes: np.ndarray, level: float) -> np.ndarray:
-    """(n, n): row certainly above column, for all pairs at once."""
-    covariance = fit.model_covariance
-    if covariance is None or len(nodes) < 2:
-        return np.zeros((len(nodes), len(nodes)), bool)
+def _gaps(fit: Fit, spread: Spread, nodes: np.ndarray) -> Gaps:
+    assert spread.covariance is not None
     width = fit.layout.problem.node.shape[1]
     block, place = np.divmod(fit.layout.place[nodes], width)
-    matrix = covariance.strengths[block[0]][np.ix_(place, place)]
-    own = np.diagonal(matrix)
-    strength = fit.reported.strength.reshape(-1)[fit.layout.place[nodes]]
-    pairs = len(nodes) * (len(nodes) - 1) / 2
-    critical = -ndtri((1 - level) / 2 / pairs)
-    with np.errstate(invalid="ignore"):
-        error = np.sqrt(own[:, None] + own[None, :] - 2 * matrix)
-        above = strength[:, None] - strength[None, :] > critical * error
+    strong = fit.graph.strong[nodes]
     # An infinite gap is no measured one: how sure it is stays open.
-    return above & (fit.graph.strong[nodes][:, None] == fit.graph.strong[nodes][None, :]) if _open(fit) else above
+    same = strong[:, None] == strong[None, :]
+    return Gaps(
+        strength=fit.reported.strength.reshape(-1)[fit.layout.place[nodes]],
+        covariance=spread.covariance.strengths[block[0]][np.ix_(place, place)],
+        freedom=spread.freedom(nodes[:, None], nodes[None, :]),
+        measured=same if _open(fit) else np.ones_like(same),
+    )
 
 
 def _open(fit: Fit) -> bool:
     return not (fit.prior.bounds_strengths or fit.graph.connected)
-
-
-def _tiers(above: np.ndarray) -> np.ndarray:
-    tier, start, number = np.empty(len(above)), 0, 1
-    for i in range(len(above)):
-        if above[start:i, i].any():
-            start, number = i, number + 1
-        tier[i] = number
-    return tier
 
 
 def _record(fit: Fit, comparisons: Comparisons) -> pd.DataFrame:

@@ -31,17 +31,28 @@ class Spread:
     covariance: Covariance | None
     #: clusters in all; None where there are none
     clusters: int | None = None
-    #: (nodes,) clusters that each node occurs in
+    #: (nodes,) clusters that each node occurs in, and variance of its strength
     clusters_of: np.ndarray | None = None
+    variance_of: np.ndarray | None = None
 
-    def freedom(self, *nodes: np.ndarray) -> np.ndarray:
-        """Degrees of freedom of contrasts of some nodes: the fewest clusters of any, less one; infinite without clusters."""
-        if self.clusters_of is None:
-            return np.full(np.broadcast_shapes(*(np.shape(n) for n in nodes)), np.inf)
-        fewest = self.clusters_of[nodes[0]]
-        for node in nodes[1:]:
-            fewest = np.minimum(fewest, self.clusters_of[node])
-        return np.maximum(fewest - 1.0, 1.0)
+    def freedom(self, one: np.ndarray, other: np.ndarray | None = None) -> np.ndarray:
+        """Degrees of freedom of a node's strength, or of the gap between two; infinite without clusters.
+
+        One less than the clusters that a node occurs in; for a gap Welch's mean of the two (1947); at most one less than all
+        clusters.
+        """
+        if self.clusters_of is None or self.variance_of is None or self.clusters is None:
+            return np.full(np.broadcast_shapes(one.shape, () if other is None else other.shape), np.inf)
+        own = np.maximum(self.clusters_of - 1.0, 1.0)
+        found = own[one] if other is None else _welch(self.variance_of, own, one, other)
+        return np.clip(found, 1.0, max(self.clusters - 1.0, 1.0))
+
+
+def _welch(variance: np.ndarray, own: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
+    v, w = variance[one], variance[other]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        found = (v + w) ** 2 / (v**2 / own[one] + w**2 / own[other])
+    return np.where(np.isfinite(found), found, np.minimum(own[one], own[other]))
 
 
 def grouping(kind: str, by: str | Sequence[str]) -> str:
@@ -74,7 +85,10 @@ def spread(
     if kind == "sandwich":
         return Spread(kind, by, sandwich(ties, found, layout, at, model))
     robust = _clustered(by, ties, found, layout, at, model)
-    return Spread(kind, by, robust.covariance, robust.clusters, robust.clusters_of)
+    variance = np.full(len(layout.place), np.nan)
+    seen = layout.place >= 0
+    variance[seen] = robust.covariance.variance(layout.place[seen])
+    return Spread(kind, by, robust.covariance, robust.clusters, robust.clusters_of, variance)
 
 
 def _clustered(by: str, ties: str, found: Evidence, layout: Layout, at: Parameters, model: Covariance) -> Robust:
