@@ -26,6 +26,7 @@ LAYERS = [
         "document",
         "rank_sets",
         "ranking",
+        "conflicts",
         "verdicts",
         "pipeline",
         "cli",
@@ -34,7 +35,7 @@ LAYERS = [
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
-PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
+PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking", "conflicts"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -19,8 +19,9 @@ _ROOMS = {
     "estimate": ("Contrast", "Fit", "Optimum"),
     "diagnostics": ("cycle_rate", "cycle_witness", "repetition_consistency"),
     "ranking": ("Ranking",),
+    "conflicts": ("Contradictions",),
     "verdicts": ("ABReport", "panel_verdict"),
-    "pipeline": ("audit", "compare_systems", "diagnose", "rank"),
+    "pipeline": ("audit", "compare_systems", "contradictions", "diagnose", "rank"),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -55,13 +55,22 @@ def ranking_document(
     }
 
 
-def audit_document(facts: Diagnostics, by_id: list[str] | None, warnings: tuple[str, ...]) -> dict[str, Any]:
-    """`juryrank.audit/1`; `by_id`: items whose place rests on their id, None where nothing was fitted."""
+def audit_document(
+    facts: Diagnostics,
+    by_id: list[str] | None,
+    warnings: tuple[str, ...],
+    contradictions: Mapping[str, object] | None = None,
+) -> dict[str, Any]:
+    """`juryrank.audit/1`; `by_id`: items whose place rests on their id, None where nothing was fitted.
+
+    `contradictions`: the object of `Contradictions.to_dict`, None where they were not compared with chance.
+    """
     return {
         "schema": AUDIT_SCHEMA,
         **_counted(facts),
         "judges": records(facts.judges),
         "diagnostics": diagnostics_document(facts),
+        "contradictions": contradictions,
         "decided_by_id": by_id,
         "warnings": list(warnings),
     }

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from juryrank.conflicts import Contradictions
+from juryrank.conflicts import contradictions as compare_with_chance
 from juryrank.counts import opinions, showings
 from juryrank.diagnostics.diagnosis import Diagnostics, examine
 from juryrank.errors import NoVerdictError, SettingsError
@@ -78,7 +80,7 @@ def rank(
     progress("reading")
     data = read(source, format=format, columns=columns)
     progress("reconciling")
-    compared = reconcile(data, policy) if isinstance(data, Judgments) else data
+    compared = _compared(data, policy)
     fitted = _fitted(data, compared, on)
     slots, said = _slot_judges(fitted, slot_bias)
     judge_sigma = model == "bt-sigma" or (model == "auto" and _speakers(fitted) > 1)
@@ -122,6 +124,8 @@ class Audit:
     ranking: Ranking | None
     warnings: tuple[str, ...]
     notes: tuple[str, ...]
+    #: how the contradictions compare with chance; None where nothing was ranked, or no redraws were asked for
+    contradictions: Contradictions | None = None
 
     @property
     def decided_by_id(self) -> list[str] | None:
@@ -138,18 +142,52 @@ def audit(
     format: str = "auto",
     columns: Mapping[str, str] | None = None,
     policy: str = "strict",
+    draws: int = 0,
     progress: Progress = _silent,
     **settings: Any,
 ) -> Audit:
-    """`rank` and its facts; where there is no usable verdict the facts alone. `settings` are those of `rank`."""
+    """`rank` and its facts; where there is no usable verdict the facts alone. `settings` are those of `rank`.
+
+    `draws`: redraws of the fitted model that the contradictions are compared with; 0 leaves the comparison out.
+    """
     progress("reading")
     data = read(source, format=format, columns=columns)
     try:
         ranking = rank(data, policy=policy, progress=progress, **settings)
     except NoVerdictError as error:
-        compared = reconcile(data, policy) if isinstance(data, Judgments) else data
+        compared = _compared(data, policy)
         return Audit(examine(compared), None, (*compared.warnings, str(error)), compared.notes)
-    return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes)
+    found = None
+    if draws:
+        progress("comparing contradictions with chance")
+        level, seed = settings.get("level", 0.95), settings.get("seed", 0)
+        found = compare_with_chance(ranking.fit, _compared(data, policy), draws=draws, level=level, seed=seed)
+    return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes, found)
+
+
+def contradictions(
+    source: Any,
+    *,
+    draws: int = 200,
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+    policy: str = "strict",
+    level: float = 0.95,
+    seed: int = 0,
+    **settings: Any,
+) -> Contradictions:
+    """`rank`, then what no order can hold, and whether that is more than the fitted model makes by chance.
+
+    `draws`: redraws of the model; `settings` are those of `rank`. See `Contradictions` for what is found, and
+    `juryrank.conflicts.contradictions` for how.
+    """
+    data = read(source, format=format, columns=columns)
+    fit = rank(data, policy=policy, level=level, seed=seed, **settings).fit
+    return compare_with_chance(fit, _compared(data, policy), draws=draws, level=level, seed=seed)
+
+
+def _compared(data: Judgments | Comparisons, policy: str) -> Comparisons:
+    return reconcile(data, policy) if isinstance(data, Judgments) else data
 
 
 def compare_systems(

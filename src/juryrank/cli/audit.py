@@ -11,25 +11,30 @@ import click
 from juryrank.cli.options import json_option, model_options, settings, source_options
 from juryrank.cli.progress import Progress
 
+DRAWS = "Redraws that compare contradictions with chance; 0 leaves the comparison out."
+
 
 @click.command()
 @source_options
 @model_options
+@click.option("--draws", type=click.IntRange(0), default=200, show_default=True, help=DRAWS)
 @json_option
 @click.pass_context
-def audit(context: click.Context, file: Path, as_json: bool, **given: Any) -> int:
+def audit(context: click.Context, file: Path, draws: int, as_json: bool, **given: Any) -> int:
     """Say what FILE can and cannot tell: contradictions, flips, gaps between groups, places that rest on ids."""
     from juryrank.cli.render import audit_text, notes, warnings
     from juryrank.document import audit_document
     from juryrank.pipeline import audit as audit_source
 
     with Progress() as progress:
-        result = audit_source(file, progress=progress, **settings(given))
+        result = audit_source(file, draws=draws, progress=progress, **settings(given))
+    found = result.contradictions
     if as_json:
-        document = audit_document(result.facts, result.decided_by_id, result.warnings)
+        chance = None if found is None else found.to_dict()
+        document = audit_document(result.facts, result.decided_by_id, result.warnings, chance)
         click.echo(json.dumps(document, ensure_ascii=False, allow_nan=False))
     else:
         notes(result.notes)
-        click.echo(audit_text(result.facts, result.decided_by_id))
+        click.echo(audit_text(result.facts, result.decided_by_id, found))
         warnings(result.warnings)
     return 0 if result.ranking is not None else 3

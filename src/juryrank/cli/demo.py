@@ -19,7 +19,7 @@ def demo(as_json: bool) -> None:
     from juryrank.pipeline import audit
 
     with as_file(files("juryrank") / "examples" / "panel.csv") as path:
-        result = audit(path)
+        result = audit(path, draws=200)
         shown = str(path)
     if result.ranking is None:
         raise NoVerdictError("the bundled example holds no verdict.")
@@ -29,5 +29,5 @@ def demo(as_json: bool) -> None:
     click.echo(f"$ juryrank rank {shown}\n")
     click.echo(ranking_text(result.ranking, top=50))
     click.echo(f"\n$ juryrank audit {shown}\n")
-    click.echo(audit_text(result.facts, result.decided_by_id))
+    click.echo(audit_text(result.facts, result.decided_by_id, result.contradictions))
     warnings(result.warnings)

@@ -10,6 +10,7 @@ import click
 import numpy as np
 import pandas as pd
 
+from juryrank.conflicts import Contradictions
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.ranking import Ranking
 from juryrank.verdicts import ABReport
@@ -157,17 +158,18 @@ def _percent(value: object) -> str:
     return "-" if value is None else f"{float(value):.1%}"  # type: ignore[arg-type]
 
 
-def audit_text(facts: Diagnostics, decided_by_id: list[str] | None) -> str:
-    """The diagnostics in sentences, then the judges."""
+def audit_text(facts: Diagnostics, decided_by_id: list[str] | None, chance: Contradictions | None = None) -> str:
+    """The diagnostics in sentences, then the judges; without `chance` nothing is said about it."""
     sections = {
         "What was asked": _asked(facts),
         "What contradicts": _contradictions(facts),
+        "Is that more than chance?": [printable(sentence, width=0) for sentence in chance.summary] if chance else [],
         "Who flips": _flips(facts.judges),
         "What hangs together": _groups(facts),
         "Do the judges agree": _agreement(facts),
         "What rests on names": _by_id(decided_by_id),
     }
-    text = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in sections.items()]
+    text = [f"{title}\n" + "\n".join(f"  {line}" for line in lines) for title, lines in sections.items() if lines]
     return "\n\n".join([*text, _judges(facts.judges)])
 
 
