@@ -24,14 +24,7 @@ TRUTHS = 20
 SPREAD, LOG_SIGMA, CONTEXT, JUDGE = 1.0, 0.4, 0.7, 0.5
 #: rounds of every pair in a full design; a sparse one has 12 opinions an item, on random neighbours
 ROUNDS = {8: 60, 30: 12, 100: 2}
-CONTEXTS = {
-    ("sparse", 8): 20,
-    ("sparse", 30): 30,
-    ("sparse", 100): 100,
-    ("full", 8): 60,
-    ("full", 30): 60,
-    ("full", 100): 100,
-}
+CONTEXTS = {"sparse": {8: 20, 30: 30, 100: 100}, "full": {8: 60, 30: 60, 100: 100}}
 NODES, WEIGHTS = np.polynomial.hermite_e.hermegauss(31)
 COVARIANCES = {
     "model": ("model", "group"),

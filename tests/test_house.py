@@ -22,6 +22,7 @@ LAYERS = [
         "estimate",
         "remarks",
         "fitting",
+        "resampling",
         "diagnostics.diagnosis",
         "document",
         "rank_sets",
@@ -35,7 +36,8 @@ LAYERS = [
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
-PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking", "conflicts"}
+PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "resampling", "rank_sets", "ranking"}
+PURE |= {"conflicts"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -18,6 +18,7 @@ _ROOMS = {
     "fitting": ("fit_bt",),
     "estimate": ("Contrast", "Fit", "Optimum"),
     "diagnostics": ("cycle_rate", "cycle_witness", "repetition_consistency"),
+    "resampling": ("Bootstrap", "bootstrap"),
     "ranking": ("Ranking",),
     "conflicts": ("Contradictions",),
     "verdicts": ("ABReport", "panel_verdict"),

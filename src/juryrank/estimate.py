@@ -194,7 +194,7 @@ class Fit:
         across components is undefined.
         """
         used = self.spread(kind, by)
-        one, other = self._node(a), self._node(b)
+        one, other = self.node(a), self.node(b)
         if one == other or self.graph.label[one] != self.graph.label[other] or not self._seen(one, other):
             zero = 0.0 if one == other else float("nan")
             return Contrast(a, b, zero, zero, zero, zero, float("nan"), level)
@@ -217,7 +217,7 @@ class Fit:
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
         """P(a beats b), by default for a judge of geometric-mean sigma without slot bias; NaN where it is undefined."""
-        one, other = self._node(a), self._node(b)
+        one, other = self.node(a), self.node(b)
         if one != other and (self.graph.label[one] != self.graph.label[other] or not self._seen(one, other)):
             return float("nan")
         if judge is not None and judge not in self.sigmas.index:
@@ -226,7 +226,8 @@ class Fit:
         wins, _, _ = probabilities(self.likelihood, np.asarray(z), self.reported.border[TIE])
         return float(wins)
 
-    def _node(self, item: Item) -> int:
+    def node(self, item: Item) -> int:
+        """Position of an item, or (context, item), in `strengths`; `SettingsError` where there is none."""
         try:
             place = self.strengths.index.get_loc(item)
         except (KeyError, TypeError):

@@ -86,22 +86,50 @@ def gradient_norm(now: Evaluation) -> Array:
     return xp.maximum(xp.abs(now.strength).max(), xp.abs(now.border).max())
 
 
-_jitted: Any = None
+def solve_many(
+    ties: str, problem: Problem, wins: np.ndarray, start: Parameters, damping: Damping, tolerance: float
+) -> tuple[Parameters, np.ndarray]:
+    """One problem with many outcomes (problems, 3, rows): wins of a, wins of b, ties. Optima, and whether each converged."""
+    import jax
+
+    with jax.enable_x64(True):
+        ended = _compiled(many=True)(ties, problem, wins, start, damping, tolerance)
+        at, norm, step = jax.tree.map(np.asarray, ended)
+    return at, (norm <= tolerance) & (step <= damping.step)
 
 
-def _compiled() -> Any:
+_jitted: dict[bool, Any] = {}
+
+
+def _compiled(*, many: bool = False) -> Any:
     # Made at first use, so that importing this module does not import jax.
-    global _jitted
-    if _jitted is None:
+    if many not in _jitted:
         import jax
 
-        def climb(ties: str, problem: Problem, start: Parameters, damping: Damping, tolerance: Array) -> State:
-            first = _first(ties, problem, start, damping)
-            running = partial(_running, damping, tolerance)
-            return jax.lax.while_loop(running, partial(_advance, ties, problem, damping, tolerance), first)
+        _jitted[many] = jax.jit(_climb_many if many else _climb_jitted, static_argnums=(0,))
+    return _jitted[many]
 
-        _jitted = jax.jit(climb, static_argnums=(0,))
-    return _jitted
+
+def _climb_jitted(ties: str, problem: Problem, start: Parameters, damping: Damping, tolerance: Array) -> State:
+    import jax
+
+    first = _first(ties, problem, start, damping)
+    return jax.lax.while_loop(
+        partial(_running, damping, tolerance), partial(_advance, ties, problem, damping, tolerance), first
+    )
+
+
+def _climb_many(
+    ties: str, problem: Problem, wins: Array, start: Parameters, damping: Damping, tolerance: Array
+) -> tuple[Parameters, Array, Array]:
+    import jax
+
+    def one(said: Array) -> tuple[Parameters, Array, Array]:
+        rows = problem.rows._replace(wins_a=said[0], wins_b=said[1], ties=said[2])
+        ended = _climb_jitted(ties, problem._replace(rows=rows), start, damping, tolerance)
+        return ended.at, gradient_norm(ended.now), ended.step
+
+    return jax.vmap(one)(wins)
 
 
 def _climb_on_host(ties: str, problem: Problem, start: Parameters, damping: Damping, tolerance: float) -> State:
