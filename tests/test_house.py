@@ -22,6 +22,7 @@ LAYERS = [
         "estimate",
         "remarks",
         "fitting",
+        "repeats",
         "resampling",
         "diagnostics.diagnosis",
         "document",
@@ -36,8 +37,8 @@ LAYERS = [
 ]
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
-PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "resampling", "rank_sets", "ranking"}
-PURE |= {"conflicts"}
+PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
+PURE |= {"repeats", "resampling", "conflicts"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

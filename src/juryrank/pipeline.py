@@ -20,12 +20,14 @@ from juryrank.formats import read
 from juryrank.prior import Prior
 from juryrank.ranking import Ordering, Ranking, order
 from juryrank.reconciliation import reconcile
+from juryrank.repeats import effective
 from juryrank.spread import Spread
 from juryrank.tables import Comparisons, Judgments
 from juryrank.verdicts import ABReport, compare_tables
 
 MODELS = ("auto", "bt", "bt-sigma")
 FITTED = ("comparisons", "showings")
+REPEATS = ("effective", "votes")
 COVARIANCES = {
     "auto": ("", ""),
     "model": ("model", "group"),
@@ -57,6 +59,7 @@ def rank(
     prior: Prior | None = Prior(),  # noqa: B008  (frozen)
     weights: str | pd.Series | None = None,
     disagreements: str = "half",
+    repeats: str = "effective",
     covariance: str = "auto",
     level: float = 0.95,
     top_k: int | None = None,
@@ -70,13 +73,14 @@ def rank(
 
     `model`: "auto" is BT-sigma from two judges on. `on`: what is fitted, reconciled comparisons or the showings
     themselves. `slot_bias`: "auto" for judges whose one-order rows have both signs and whose answers are not all one
-    slot. `covariance`: "model" (expected information), "sandwich", "cluster" (by group), "cluster-judge" or "cluster-both";
-    "auto" clusters by group where contexts are pooled and groups repeat and are at least as many as the items, and 20, and
-    takes all showings of a pair to a judge for one where showings are fitted. `level`: of intervals and rank sets. `top_k`:
-    the places that `p_top_k` is about (None: 10, or half of the items). Other options: see `fit_bt` and `reconcile`;
-    `format` and `columns`: see `read`.
+    slot. `repeats`: where showings are fitted, "effective" counts R passes of one showing as R / (1 + (R - 1) rho), rho
+    estimated per judge, and "votes" as R. `covariance`: "model" (expected information), "sandwich", "cluster" (by group),
+    "cluster-judge" or "cluster-both"; "auto" clusters by group where contexts are pooled and groups repeat and are at
+    least as many as the items, and 20, and takes all showings of a pair to a judge for one where showings are fitted.
+    `level`: of intervals and rank sets. `top_k`: the places that `p_top_k` is about (None: 10, or half of the items).
+    Other options: see `fit_bt` and `reconcile`; `format` and `columns`: see `read`.
     """
-    _check(model, on, covariance, level, top_k)
+    _check(model, on, repeats, covariance, level, top_k)
     progress("reading")
     data = read(source, format=format, columns=columns)
     progress("reconciling")
@@ -85,24 +89,28 @@ def rank(
     slots, said = _slot_judges(fitted, slot_bias)
     judge_sigma = model == "bt-sigma" or (model == "auto" and _speakers(fitted) > 1)
     progress("fitting")
-    fit = fit_bt(
-        fitted,
-        judge_sigma=judge_sigma,
-        slot_bias=slots,
-        ties=ties,
-        prior=prior,
-        weights=weights,
-        contexts=contexts,
-        disagreements=disagreements,
-        items=items,
-        seed=seed,
-    )
+    options: dict[str, Any] = {
+        "judge_sigma": judge_sigma,
+        "slot_bias": slots,
+        "ties": ties,
+        "prior": prior,
+        "weights": weights,
+        "contexts": contexts,
+        "disagreements": disagreements,
+        "items": items,
+        "seed": seed,
+    }
+    fit = fit_bt(fitted, **options)
+    if isinstance(fitted, Judgments) and repeats == "effective":
+        fit, worth = _worth(fitted, fit, options)
+        said += worth
     progress("looking for contradictions")
     facts = examine(compared, fit)
     progress("ordering")
     spread, more = _spread(fit, compared, covariance)
     used = None if compared.judgments is None else compared.policy
     settings: dict[str, object] = {"on": on, "policy": used, "covariance": _named(spread), "level": level, "seed": seed}
+    settings["repeats"] = repeats if on == "showings" else None
     settings["weights"] = weights if isinstance(weights, str) or weights is None else "given"
     return Ranking(
         frame=order(fit, compared, Ordering(spread, level, top_k, seed)),
@@ -236,9 +244,9 @@ def diagnose(source: Any, **settings: Any) -> Diagnostics:
     return audit(source, **settings).facts
 
 
-def _check(model: str, on: str, covariance: str, level: float, top_k: int | None) -> None:
-    options = (("model", model, MODELS), ("on", on, FITTED), ("covariance", covariance, tuple(COVARIANCES)))
-    for name, value, allowed in options:
+def _check(model: str, on: str, repeats: str, covariance: str, level: float, top_k: int | None) -> None:
+    options = {"model": (model, MODELS), "on": (on, FITTED), "repeats": (repeats, REPEATS)}
+    for name, (value, allowed) in (options | {"covariance": (covariance, tuple(COVARIANCES))}).items():
         if value not in allowed:
             raise SettingsError(f"no {name} {value!r}; expected one of {', '.join(allowed)}.")
     if not isinstance(level, (int, float)) or not 0 < level < 1:
@@ -313,6 +321,17 @@ def _spread(fit: Fit, compared: Comparisons, wanted: str) -> tuple[Spread, tuple
         )
     repeated = pooled and isinstance(fit.source, Judgments) and np.ptp(fit.evidence.opinion) > 0
     return fit.spread("cluster", "opinion") if repeated else fit.spread(), (said,) if said else ()
+
+
+def _worth(fitted: Judgments, fit: Fit, options: dict[str, Any]) -> tuple[Fit, tuple[str, ...]]:
+    """The fit with repeated showings counted for what they tell."""
+    found = effective(fitted, fit)
+    if found is None:
+        return fit, ()
+    weighed, rho = found
+    shown = ", ".join(f"{judge} {value:.2f}" for judge, value in rho.head(8).items()) + (" ..." if len(rho) > 8 else "")
+    said = f"repeated showings count for what they tell; correlation within a showing: {shown}."
+    return fit_bt(weighed, **options), (said,)
 
 
 def _named(spread: Spread) -> str:

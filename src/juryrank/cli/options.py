@@ -97,6 +97,13 @@ model_options = stacked(
     click.option("--pseudo-wins", default=0.0, show_default=True, help="Half of this is won each way on every pair seen."),
     click.option("--weights", type=_choice("consistency"), help="Weigh judges by their repetition consistency."),
     click.option(
+        "--repeats",
+        type=_choice("effective", "votes"),
+        default="effective",
+        show_default=True,
+        help="On showings: repeated ones count for what they tell, or as votes.",
+    ),
+    click.option(
         "--covariance",
         type=_choice("auto", "model", "sandwich", "cluster", "cluster-judge", "cluster-both"),
         default="auto",
