@@ -101,12 +101,12 @@ def _drawn(gaps: Gaps, seed: int) -> np.ndarray:
 
 def _certain(score: np.ndarray, scale: np.ndarray, drawn: np.ndarray, level: float) -> tuple[np.ndarray, np.ndarray]:
     """(items, items) row certainly above column, all pairs at once; (items,) critical value for each item alone."""
-    most = _maxima(scale, drawn)
-    alone = np.array([_quantile(most[:, i], int((row > 0).sum()), level) for i, row in enumerate(scale)])
+    most, pairs = _maxima(scale, drawn), (scale > 0).sum(axis=1)
+    alone = np.where(pairs > 1, _quantile(most, level), ndtri(0.5 + level / 2))
     above = np.zeros(scale.shape, bool)
     left = scale > 0
     while left.any():
-        critical = _quantile(most.max(axis=1), int(left.sum()) // 2, level)
+        critical = _quantile(most.max(axis=1), level) if left.sum() > 2 else ndtri(0.5 + level / 2)
         more = left & (score > critical)
         if not more.any():
             break
@@ -116,9 +116,10 @@ def _certain(score: np.ndarray, scale: np.ndarray, drawn: np.ndarray, level: flo
     return above, alone
 
 
-def _quantile(most: np.ndarray, pairs: int, level: float) -> float:
-    """Critical value of the largest |t| among some pairs."""
-    return float(ndtri(0.5 + level / 2)) if pairs <= 1 else float(np.quantile(most, level, method="higher"))
+def _quantile(most: np.ndarray, level: float) -> np.ndarray:
+    """Critical values of the largest |t|, over draws."""
+    place = min(len(most) - 1, int(np.ceil(level * len(most))))
+    return np.partition(most, place, axis=0)[place]
 
 
 def _maxima(scale: np.ndarray, drawn: np.ndarray) -> np.ndarray:
