@@ -16,7 +16,7 @@ SOURCE = ROOT / "src" / "juryrank"
 LAYERS = [
     *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior"),
     *("likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"),
-    *("evidence", "clusters", "spread"),
+    *("evidence", "clusters", "spread", "chords"),
     *("diagnostics.cycles", "diagnostics.consistency", "diagnostics.agreement", "diagnostics"),
     *(
         "estimate",
@@ -38,7 +38,7 @@ LAYERS = [
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
 PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
-PURE |= {"repeats", "resampling", "conflicts"}
+PURE |= {"chords", "repeats", "resampling", "conflicts"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

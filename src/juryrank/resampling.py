@@ -15,11 +15,12 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
+from juryrank.chords import chords, fits
 from juryrank.columns import number_rows
 from juryrank.errors import SettingsError
 from juryrank.estimate import Fit, Item
 from juryrank.evidence import Evidence
-from juryrank.objective import Rows
+from juryrank.objective import Parameters, Rows
 from juryrank.solver import Damping, solve_many
 
 UNITS = ("row", "group", "judge")
@@ -31,6 +32,7 @@ USABLE = 0.8
 #: close to the optimum, and no closer than the noise of resampling asks for
 NEAR = Damping(start=1e-3, iterations=60, step=1e-5)
 GRADIENT = 1e-6
+STEP = 1e-6
 
 
 @dataclass(frozen=True, eq=False)
@@ -166,7 +168,7 @@ def _batch(fit: Fit, units: _Units, wins: np.ndarray) -> tuple[np.ndarray, np.nd
     """Strengths, sigmas, whether nothing is missing, whether the climb ended well."""
     layout = fit.layout
     weight = max(1.0, float(units.rows.weight.sum()) / max(1, len(layout.place)))
-    at, converged = solve_many(fit.likelihood, layout.problem, wins, fit.reported, NEAR, GRADIENT * weight)
+    at, converged = _climbed(fit, wins, GRADIENT * weight)
     log_sigma = np.where(layout.problem.log_sigma > 0, at.border, 0.0)
     shift = log_sigma.sum(axis=1) / max(1.0, layout.problem.log_sigma.sum())
     seen = layout.place >= 0
@@ -180,6 +182,19 @@ def _batch(fit: Fit, units: _Units, wins: np.ndarray) -> tuple[np.ndarray, np.nd
     if known:
         sigmas = np.exp(at.border - shift[:, None])[:, layout.t]
     return strengths, sigmas, np.asarray(held.all(axis=1)), converged
+
+
+def _climbed(fit: Fit, wins: np.ndarray, tolerance: float) -> tuple[Parameters, np.ndarray]:
+    """Optima of all resamples, and which of them were reached."""
+    problem = fit.layout.problem
+    if not fits(fit.likelihood, problem):
+        return solve_many(fit.likelihood, problem, wins, fit.reported, NEAR, tolerance)
+    strength, arrived = chords(problem, wins, fit.reported, STEP)
+    if not arrived.all():
+        left = np.flatnonzero(~arrived)
+        rest, arrived[left] = solve_many(fit.likelihood, problem, wins[left], fit.reported, NEAR, tolerance)
+        strength[left] = rest.strength[:, 0]
+    return Parameters(strength[:, None], np.tile(fit.reported.border, (len(wins), 1))), arrived
 
 
 def _held(rows: Rows, wins: np.ndarray, place: np.ndarray, strong: np.ndarray) -> np.ndarray:
