@@ -128,3 +128,90 @@ def test_counts_in_the_document_are_whole_numbers():
     document = json.loads(json.dumps(report(rows, labels={f"q{q}": X if truth[q] else Y for q in range(6)})))
     assert [type(row["labelled"]) for row in document["labelled"]] == [int, int]
     assert {type(row[name]) for row in document["judges"] for name in ("judgments", "failures")} == {int}
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_camps_of_a_hundred_and_fifty_questions_are_not_crowned(seed):
+    """Three judges follow the truth and five another thing, all at 85 %: no judge is weighed by its votes."""
+    rng = np.random.default_rng(seed)
+    truth, other = rng.random((2, 150)) < 0.5
+    rows = []
+    for k, follows in enumerate([truth] * 3 + [other] * 5):
+        for q in range(150):
+            rows += ask(f"q{q}", f"j{k}", *answers(bool(follows[q]) == (rng.random() < 0.85)))
+    seen = report(rows)
+    assert set(weights(seen).values()) == {1.0} and said(seen, "two camps", "j0, j1, j2")
+
+
+def test_labels_that_show_a_misled_panel_end_its_say():
+    """Where labels show all judges to be wrong, no question without a label has a weighted winner, and a warning says so."""
+    rows, truth = simulated(6, 120, [0.2, 0.2, 0.2])
+    labels = {f"q{q}": X if truth[q] else Y for q in range(60)}
+    seen = report(rows, labels=labels)
+    winners = {row["context"]: row["weighted_winner"] for row in seen["questions"]}
+    assert {winners[f"q{q}"] for q in range(60, 120)} == {"inconclusive"}
+    assert all(winners[question] == winner for question, winner in labels.items())
+    assert said(seen, "the labels show that the panel misleads")
+    assert not said(seen, " against .")
+
+
+def test_a_word_on_labels_that_stand_as_winners():
+    """The report says how many questions have their weighted winner from a label."""
+    rows, _ = simulated(7, 20, [0.8, 0.8])
+    assert said(report(rows, labels={"q0": X, "q1": Y}), "2 questions have the weighted winner that the labels name")
+
+
+def test_a_file_without_questions_is_refused():
+    """Many opinions of a judge without a question column are no comparison of two systems; the error says what to map."""
+    rows = [row | {"question_id": f"q{i}"} for i in range(20) for row in ask("", "j", *answers(i < 13))]
+    rows = [{name: value for name, value in row.items() if name not in ("context", "repetition")} for row in rows]
+    with pytest.raises(jr.InputError, match="no column says which question"):
+        report(rows)
+    mapped = jr.compare_systems(rows, a=X, b=Y, columns={"context": "question_id"})
+    assert (mapped.decided, mapped.a_win_rate) == (20, 0.65)
+
+
+def test_two_opposed_judges_are_called_so():
+    """Two judges that agree on fewer questions than chance would give are called opposed."""
+    rows = [row for i in range(20) for j in "uv" for row in ask(f"q{i}", j, *answers((i % 2 == 0) == (j == "u")))]
+    assert said(report(rows), "u and v are opposed: they agree on 0 of 20")
+
+
+def test_a_verdict_that_loses_its_certainty_rests_on_a_judge():
+    """A certain verdict that one judge carries is said to rest on it; an uncertain one that wavers by noise is not."""
+    carried = [row for i in range(10) for row in ask(f"q{i}", "u", *answers(True))]
+    for j, first in (("v", True), ("w", False)):
+        carried += [row for i in range(10) for row in ask(f"q{i}", j, *answers((i < 5) == first))]
+    assert said(report(carried), "the verdict rests on u: without it there is no certain difference")
+    rows, _ = simulated(8, 400, [0.7, 0.7, 0.7])
+    even = report(rows)
+    assert even["p_value"] > 0.05 and not said(even, "rests on")
+
+
+def test_several_opinions_of_a_judge_are_one_vote_in_pairs():
+    """Agreement of two judges does not depend on the order of rows where a judge spoke several times on a question."""
+    said_so = [(f"q{q}", j, p) for q in range(6) for j in "uv" for p in (1.0, 1.0, 0.0)]
+    said_so += [(f"p{q}", j, float(j == "u")) for q in range(4) for j in "uv"]
+    rows = [{"context": q, "judge": j, "item_a": X, "item_b": Y, "p_a": p} for q, j, p in said_so]
+    found = [jr.compare_systems(order, a=X, b=Y).pairs["equal"].tolist() for order in (rows, rows[::-1])]
+    assert found == [[0.6], [0.6]]
+
+
+@pytest.mark.parametrize("option", [{"labels": "labels.csv"}, {"labels": ["q0"]}, {"families": [("j0", "f")]}])
+def test_labels_and_families_are_mappings(option):
+    """Anything but a mapping is an error that names the option."""
+    with pytest.raises(jr.SettingsError, match=next(iter(option))):
+        jr.compare_systems(simulated(9, 10, [0.8, 0.8])[0], a=X, b=Y, **option)
+
+
+def test_an_unknown_judge_in_a_family_is_refused():
+    """A family of a judge that is not there is an error that names the judge."""
+    with pytest.raises(jr.InputError, match="'nobody'"):
+        jr.compare_systems(simulated(9, 10, [0.8, 0.8])[0], a=X, b=Y, families={"nobody": "f"})
+
+
+def test_a_clean_sweep_says_that_its_size_is_the_priors():
+    """Where every vote goes one way P(a beats b) is finite by the prior alone, and a warning says so."""
+    seen = report([row for i in range(6) for row in ask(f"q{i}", "j", *answers(True))])
+    assert 0.5 < seen["p_a_beats_b"] < 1 and said(seen, "comes from the prior alone")
+    assert seen["judges"][0]["sigma"] is None

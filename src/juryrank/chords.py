@@ -41,7 +41,7 @@ def chords(problem: Problem, wins: np.ndarray, start: Parameters, tolerance: flo
     dense = (np.concatenate([wins[:, 0], wins[:, 1]], axis=1) @ spread).reshape(-1, width, width)
     with jax.enable_x64(True):
         ended = _compiled()(dense, start.strength[0], np.linalg.inv(curved), problem.prior.strength, tolerance)
-        at, step = jax.tree.map(np.asarray, ended)
+        at, step = jax.tree.map(np.array, ended)
     return at, step <= tolerance
 
 

@@ -137,6 +137,11 @@ def comparison_text(report: ABReport) -> str:
         lines.append(
             f"Agreement {_percent(report.agreement.mean)} on the {covered} of the questions with two votes{corrected}."
         )
+    if report.outlier is not None:
+        lines.append(f"Least like the others: {printable(report.outlier)}.")
+    for name, wins, losses in report.without.itertuples(index=False):
+        if name.startswith("family "):
+            lines.append(f"Without {printable(name)}: {a} wins {wins}, {b} {losses}.")
     return "\n".join([*lines, "", _side_by_side(report, a, b)])
 
 

@@ -10,9 +10,11 @@ from scipy.spatial.distance import squareform
 from juryrank.verdicts.panel import A, B, plurality, sign_test
 from juryrank.verdicts.votes import Votes
 
-#: mean correlation within a camp that counts as agreement, in standard errors of one correlation, and the share of it
-#: across that counts as none (benchmarks/verdict_rules.py)
-WITHIN, ACROSS = 2.0, 0.1
+#: mean correlation within a camp that counts as agreement, in standard errors of one correlation
+WITHIN = 2.0
+#: the share of it across that counts as none, and the standard errors of it that noise may add: two camps are as one pair of
+#: judges, however many they are (benchmarks/verdict_rules.py)
+ACROSS, NOISE = 0.1, 3.0
 #: p-value of equal camps under which labels tell which is right
 TOLD = 0.05
 #: judges beyond which camps are not looked for
@@ -37,7 +39,8 @@ def camps(votes: Votes) -> Camps | None:
         return None
     inside = [_mean(correlation[np.ix_(part, part)]) for part in (side, ~side)]
     across = float(correlation[np.ix_(side, ~side)].mean())
-    if min(inside) < WITHIN / np.sqrt(len(votes.questions)) or across > ACROSS * min(inside):
+    error = 1 / np.sqrt(len(votes.questions))
+    if min(inside) < WITHIN * error or across > max(ACROSS, NOISE * error) * min(inside):
         return None
     first, second = (votes.judges[part].tolist() for part in (side, ~side))
     return (first, second) if len(first) >= len(second) else (second, first)

@@ -31,6 +31,8 @@ NODES, SPAN = 61, 6.0
 #: rounds in which labels and the neutral point settle
 ROUNDS = 6
 STEPS, TOLERANCE = 500, 1e-7
+#: votes in which equal questions are looked for; unlabelled questions that held-out labels are tried with
+MOST_CELLS, TRIED = 20_000_000, 2000
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,6 +62,8 @@ class _Votes:
     known: np.ndarray
     #: (nodes,) grades
     x: np.ndarray
+    #: (questions,) how many equal questions each stands for
+    number: np.ndarray
     #: questions without a label that one with a label stands for
     trust: float = 1.0
 
@@ -78,10 +82,12 @@ class _Votes:
     @property
     def heard(self) -> np.ndarray:
         """(questions,) how many questions each stands for."""
-        return np.where(self.labelled, self.trust, 1.0)
+        return np.where(self.labelled, self.trust, self.number)
 
     def of(self, questions: np.ndarray) -> _Votes:
-        return replace(self, cells=csr_array(self.cells[questions]), known=self.known[questions])
+        return replace(
+            self, cells=csr_array(self.cells[questions]), known=self.known[questions], number=self.number[questions]
+        )
 
     def together(self) -> _Votes:
         """All judges as one."""
@@ -113,20 +119,35 @@ def fit_graded(
 ) -> Graded:
     """`value` (rows,): 1 for A, 0 for B, 1/2; `known` (questions,): 1 or 0 where people said who is better, else NaN."""
     known = np.full(questions, np.nan) if known is None else known
+    every = _cells(question, judge, value, weight, questions, judges)
+    first, pattern, number = _patterns(every, known)
     x = np.linspace(-SPAN, SPAN, NODES)
-    votes = _trusting(_Votes(_cells(question, judge, value, weight, questions, judges), known, x))
+    votes = _trusting(_Votes(csr_array(every[first]), known[first], x, number))
     top = _best(votes)
     alike = _alike(votes, top, len(np.unique(judge))) if votes.trust == 1 else 0.0
     telling, slope = _youden(top.parameters, top.neutral)
     error = np.sqrt(np.einsum("kp,kpq,kq->k", slope, np.linalg.inv(_curvature(votes, top)), slope))
-    return Graded(_beyond(votes, top), top.parameters[:, 0], telling, error, alike, top.converged)
+    return Graded(_beyond(votes, top)[pattern], top.parameters[:, 0], telling, error, alike, top.converged)
+
+
+def _patterns(cells: csr_array, known: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Questions without a label that got the same votes are one: its first question, who it is, how many it stands for."""
+    questions, width = cells.shape
+    if questions * width > MOST_CELLS:
+        return np.arange(questions), np.arange(questions), np.ones(questions)
+    own = np.where(np.isnan(known), -1.0, np.arange(questions))
+    _, first, pattern, number = np.unique(
+        np.column_stack([cells.toarray(), own]), axis=0, return_index=True, return_inverse=True, return_counts=True
+    )
+    return first, pattern.ravel(), number.astype(float)
 
 
 def _trusting(votes: _Votes) -> _Votes:
     """Labels are heard louder than the votes where that predicts labels held out: where the panel as a whole is misled."""
-    labelled = np.flatnonzero(votes.labelled)
-    if len(labelled) < FOLDS:
+    if votes.labelled.sum() < FOLDS:
         return votes
+    every, votes = votes, _few(votes)
+    labelled = np.flatnonzero(votes.labelled)
     louder = replace(votes, trust=TRUST)
     gain = 0.0
     for fold in range(FOLDS):
@@ -136,7 +157,14 @@ def _trusting(votes: _Votes) -> _Votes:
         for sign, heard in ((-1, votes), (1, louder)):
             p = _beyond(heard, _best(replace(heard, known=known)))[out]
             gain += sign * np.log(np.clip(np.where(votes.known[out] == 1, p, 1 - p), FLOOR, 1)).sum()
-    return louder if gain > MARGIN else votes
+    return replace(every, trust=TRUST) if gain > MARGIN else every
+
+
+def _few(votes: _Votes) -> _Votes:
+    """Enough questions to know the judges by."""
+    rest = np.flatnonzero(~votes.labelled)
+    kept = rest[:: -(-len(rest) // TRIED)] if len(rest) else rest
+    return votes.of(np.sort(np.concatenate([np.flatnonzero(votes.labelled), kept])))
 
 
 def _alike(votes: _Votes, top: _Top, speakers: int) -> float:
@@ -254,7 +282,7 @@ def _judges(parameters: np.ndarray, votes: _Votes, counts: np.ndarray) -> np.nda
 
 def _curvature(votes: _Votes, top: _Top) -> np.ndarray:
     """(judges, 2, 2) of a and c at a top, given the posterior of the grades."""
-    _, total = _counted(votes, csr_array(votes.cells.T) @ top.posterior)
+    _, total = _counted(votes, csr_array(votes.cells.T) @ (top.posterior * votes.number[:, None]))
     design = np.stack([votes.x, np.ones_like(votes.x)])
     p = 1 / (1 + np.exp(-(top.parameters @ design)))
     return _bend(total, p, design, np.array([votes.sd_a**-2, SD_C**-2]))

@@ -60,6 +60,7 @@ def labels_to_separate(votes: Votes, known: np.ndarray, one: str, other: str, le
 
 def _right(votes: Votes, known: np.ndarray, one: str, other: str) -> np.ndarray:
     """(questions, 2): whether each judge is right, where the question is labelled and both picked a side."""
+    votes = votes.by_cell()
     grid = np.full((len(votes.questions), 2), np.nan)
     for column, name in enumerate((one, other)):
         if name not in votes.judges:
@@ -71,9 +72,10 @@ def _right(votes: Votes, known: np.ndarray, one: str, other: str) -> np.ndarray:
 
 
 def pairs(votes: Votes) -> pd.DataFrame:
-    """Every two judges: shared questions, share of equal picks where both picked a side, correlation of votes."""
+    """Every two judges: shared questions, those decided by both, share of equal picks there, correlation of votes."""
     if len(votes.judges) > MOST:
-        return pd.DataFrame(columns=["judge", "other", "shared", "equal", "correlation"])
+        return pd.DataFrame(columns=["judge", "other", "shared", "decided", "equal", "correlation"])
+    votes = votes.by_cell()
     n, k = len(votes.questions), len(votes.judges)
     pick, spoke = np.zeros((n, k)), np.zeros((n, k))
     pick[votes.question, votes.judge] = np.where(votes.vote == A, 1.0, np.where(votes.vote == B, -1.0, 0.0))
@@ -87,6 +89,7 @@ def pairs(votes: Votes) -> pd.DataFrame:
             "judge": votes.judges[one],
             "other": votes.judges[other],
             "shared": (spoke.T @ spoke)[one, other],
+            "decided": both,
             "equal": share(alike, both),
             "correlation": correlations(votes)[one, other],
         }
@@ -105,7 +108,10 @@ def outlier(table: pd.DataFrame) -> str | None:
 def without(votes: Votes, families: Mapping[str, str] | None, quorum: int) -> pd.DataFrame:
     """The plurality when a judge, or a family of judges, is left out: left_out, a_wins, b_wins."""
     groups = [(str(name), np.array([name])) for name in votes.judges]
-    for family in sorted(set((families or {}).values())):
+    for judge in families or {}:
+        if judge not in votes.judges:
+            raise InputError(f"families name the judge {judge!r}; found {', '.join(map(str, votes.judges[:10]))}.")
+    for family in sorted(set((families or {}).values()), key=str):
         members = np.array([judge for judge in votes.judges if (families or {}).get(judge) == family], dtype=object)
         if len(members) > 1:
             groups.append((f"family {family}", members))

@@ -20,7 +20,7 @@ from juryrank.document import plain, records, whole
 from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.fitting import fit_bt
 from juryrank.reconciliation import reconcile
-from juryrank.tables import Comparisons, Judgments
+from juryrank.tables import LONE_CONTEXT, Comparisons, Judgments
 from juryrank.verdicts.choice import AGGREGATIONS, choose
 from juryrank.verdicts.judges import labels_to_separate, outlier, pairs, share, truth, wilson, without
 from juryrank.verdicts.panel import NONE, TIE, A, B, check_quorum, plurality, sign_test
@@ -28,6 +28,8 @@ from juryrank.verdicts.rules import Panel, Weighted
 from juryrank.verdicts.votes import Votes, votes_on
 
 SCHEMA = "juryrank.comparison/1"
+#: change of the win rate from which a verdict that is not certain rests on who is left out
+SWING = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,9 +78,10 @@ class ABReport:
         low, high = self.interval
         certain = self.p_value < 1 - self.level
         verdict = f"{self.a if self.a_win_rate >= 0.5 else self.b} is better" if certain else "No certain difference"
-        few = "" if certain or self.decided > 5 else "; too few decided questions to tell"
+        few = "" if certain or could_tell(self.decided, self.level) else "; too few decided questions to tell"
+        questions = f"{self.decided} decided question{'s' * (self.decided != 1)}"
         return (
-            f"{verdict}: {self.a} wins {self.a_win_rate:.1%} [{low:.1%}, {high:.1%}] of {self.decided} decided questions "
+            f"{verdict}: {self.a} wins {self.a_win_rate:.1%} [{low:.1%}, {high:.1%}] of {questions} "
             f"(sign test p = {self.p_value:.2g}){few}."
         )
 
@@ -150,9 +153,13 @@ def compare_tables(
 ) -> ABReport:
     """`juryrank.compare_systems` on tables that are read already."""
     _check(aggregation, quorum, level)
+    for name, given in (("labels", labels), ("families", families)):
+        if given is not None and not isinstance(given, Mapping):
+            raise SettingsError(f"{name} is {given!r:.60}; expected a mapping, say a dict.")
     compared = reconcile(data) if isinstance(data, Judgments) else data
     votes = votes_on(compared, a, b)
     ours = _of_two(compared, a, b)
+    _has_questions(compared, votes)
     if not votes.spoken.any():
         raise NoVerdictError("not one usable verdict: every opinion is an abstention or a failure.")
     panel = Panel(votes, ours, _known(votes, labels, a, b), quorum, turned=a > b)
@@ -160,7 +167,8 @@ def compare_tables(
     weighted = choose(aggregation, panel)
     decided, wins = int((winner <= B).sum()), int((winner == A).sum())
     gap, said = _two_item_fit(panel)
-    left_out = without(votes, families, quorum)
+    left_out, table = without(votes, families, quorum), pairs(votes)
+    more = _opposed(table, level) + _too_few(decided, level)
     return ABReport(
         a=a,
         b=b,
@@ -178,15 +186,29 @@ def compare_tables(
         judges=_judges(panel, weighted),
         frame=_questions(votes, winner, weighted.winner, a, b),
         truth=truth(votes, panel.known, level),
-        pairs=pairs(votes),
+        pairs=table,
         without=left_out,
         votes=votes,
         known=panel.known,
         data=data,
         level=level,
-        warnings=compared.warnings + weighted.warnings + said + _rests_on(left_out, winner, a, b) + _too_few(decided, level),
+        warnings=compared.warnings + weighted.warnings + said + _rests_on(left_out, winner, a, b, level) + more,
         notes=compared.notes,
     )
+
+
+def _has_questions(compared: Comparisons, votes: Votes) -> None:
+    """One unnamed question on which a judge has several opinions is a file whose questions were not recognised."""
+    if votes.questions.tolist() != [LONE_CONTEXT]:
+        return
+    shown = compared.judgments
+    repeated = shown is not None and shown.table["repetition"].max() > 0
+    if repeated or votes.by_judge(np.ones(len(votes.vote), bool)).max() > 1:
+        rows = len(votes.vote) if shown is None else len(shown)
+        raise InputError(
+            f"{compared.source}: no column says which question an answer is about, and {rows} answers to one question are "
+            "no comparison of two systems; map the column, context=..., or number the questions."
+        )
 
 
 def _plurality(votes: Votes, quorum: int) -> np.ndarray:
@@ -256,7 +278,11 @@ def _two_item_fit(panel: Panel) -> tuple[float | None, tuple[str, ...]]:
     fit = fit_bt(panel.compared, hard=True, extra_starts=0)
     items = panel.compared.items
     one, other = (items[1], items[0]) if panel.turned else (items[0], items[1])
-    said = tuple(w for w in fit.warnings if "saddle" in w)
+    said: tuple[str, ...] = ()
+    if any("saddle" in w for w in fit.warnings):
+        said = ("judges contradict each other so evenly that the votes do not say whom to believe.",)
+    if not fit.graph.connected:
+        said += (f"every vote that counts went one way: the size of P({one} beats {other}) comes from the prior alone.",)
     return fit.probability(one, other), said
 
 
@@ -287,15 +313,10 @@ def _questions(votes: Votes, winner: np.ndarray, weighted: np.ndarray, a: str, b
 
 def _votes_by_judge(votes: Votes, words: np.ndarray) -> list[dict[str, object]]:
     """Question by question: the vote of each judge, the plurality of its opinions where it has several."""
-    size = len(votes.judges)
-    cells, cell = np.unique(votes.question * size + votes.judge, return_inverse=True)
-    decisive = votes.vote != NONE
-    place = cell[decisive] * 3 + votes.vote[decisive]
-    sums = np.bincount(place, weights=votes.count[decisive], minlength=3 * len(cells)).reshape(-1, 3)
-    spoken = words[plurality(sums, np.round(sums.sum(axis=1)))].tolist()
-    question, judge = np.divmod(cells, size)
-    names = votes.judges[judge].tolist()
-    bounds = np.searchsorted(question, np.arange(len(votes.questions) + 1)).tolist()
+    single = votes.by_cell()
+    order = np.lexsort((single.judge, single.question))
+    names, spoken = single.judges[single.judge[order]].tolist(), words[single.vote[order]].tolist()
+    bounds = np.searchsorted(single.question[order], np.arange(len(votes.questions) + 1)).tolist()
     return [dict(zip(names[i:j], spoken[i:j], strict=True)) for i, j in zip(bounds[:-1], bounds[1:], strict=True)]
 
 
@@ -303,15 +324,44 @@ def _too_few(decided: int, level: float) -> tuple[str, ...]:
     """Where nothing is decided, and where even a clean sweep could not reach the threshold."""
     if not decided:
         return ("not one question is decided: votes are missing, tied, or cancel each other.",)
-    if 2.0 ** (1 - decided) <= 1 - level:
+    if could_tell(decided, level):
         return ()
-    return (f"{decided} decided questions are too few to tell: not even {decided} of {decided} would be certain.",)
+    are = "s are" if decided > 1 else " is"
+    return (f"{decided} decided question{are} too few to tell: not even {decided} of {decided} would be certain.",)
 
 
-def _rests_on(left_out: pd.DataFrame, winner: np.ndarray, a: str, b: str) -> tuple[str, ...]:
-    """A verdict that turns when one judge, or one family, is left out."""
-    lead = int((winner == A).sum()) - int((winner == B).sum())
-    turned = left_out[(lead * (left_out["a_wins"] - left_out["b_wins"]) < 0).to_numpy()]
-    return tuple(
-        f"the verdict rests on {name}: without it {b if lead > 0 else a} wins more questions." for name in turned["left_out"]
-    )
+def could_tell(decided: int, level: float) -> bool:
+    """Whether a clean sweep would be certain."""
+    return 2.0 ** (1 - decided) < 1 - level
+
+
+def _rests_on(left_out: pd.DataFrame, winner: np.ndarray, a: str, b: str, level: float) -> tuple[str, ...]:
+    """A verdict that turns, or is certain no longer, when one judge, or one family, is left out."""
+    wins, losses = int((winner == A).sum()), int((winner == B).sum())
+    certain = _certain(wins, losses, level)
+    said = []
+    for name, one, other in left_out.itertuples(index=False):
+        turned = (wins - losses) * (one - other) < 0
+        swing = abs(wins / max(wins + losses, 1) - one / max(one + other, 1))
+        if turned and (certain or swing >= SWING):
+            said.append(f"the verdict rests on {name}: without it {b if wins > losses else a} wins more questions.")
+        elif certain and not _certain(one, other, level):
+            said.append(f"the verdict rests on {name}: without it there is no certain difference.")
+    return tuple(said)
+
+
+def _certain(wins: int, losses: int, level: float) -> bool:
+    p = sign_test(wins, wins + losses)
+    return p is not None and p < 1 - level
+
+
+def _opposed(table: pd.DataFrame, level: float) -> tuple[str, ...]:
+    """Two judges, and no more, that contradict each other."""
+    if len(table) != 1:
+        return ()
+    row = table.iloc[0]
+    n = int(row["decided"])
+    equal = round(n * row["equal"]) if n else 0
+    if 2 * equal >= n or not _certain(equal, n - equal, level):
+        return ()
+    return (f"{row['judge']} and {row['other']} are opposed: they agree on {equal} of {n} questions that both decide.",)

@@ -63,6 +63,10 @@ class Weighted:
         """The same, with more warnings."""
         return replace(self, warnings=self.warnings + more)
 
+    def deciding(self, winner: np.ndarray) -> Weighted:
+        """The same weights, with other winners."""
+        return replace(self, winner=winner)
+
 
 @dataclass(frozen=True, eq=False)
 class Panel:
@@ -118,7 +122,7 @@ def by_dawid_skene(panel: Panel) -> Weighted:
     spoke = panel.votes.by_judge(panel.votes.spoken) > 0
     weights = scaled(np.where(spoke, np.maximum(latent.youden, 0), np.nan))
     said = () if latent.converged else ("Dawid-Skene has not converged.",)
-    return Weighted("dawid-skene", _clamped(panel, _heard(panel, winner)), weights, said)
+    return Weighted("dawid-skene", clamped(panel, _heard(panel, winner)), weights, said)
 
 
 def latent_winners(panel: Panel) -> Latent:
@@ -182,7 +186,7 @@ def _jointly(panel: Panel) -> Weighted:
     winner = np.where(np.isnan(gap) | (np.abs(gap) <= LEVEL), NONE, np.where(gap > 0, A, B))
     sigmas = fit.sigmas.reindex(panel.votes.judges).to_numpy()
     said = tuple(w for w in fit.warnings if "NOT converged" in w)
-    return Weighted("bt-sigma-questions", _clamped(panel, _heard(panel, winner)), scaled(1 / sigmas), said, sigmas)
+    return Weighted("bt-sigma-questions", clamped(panel, _heard(panel, winner)), scaled(1 / sigmas), said, sigmas)
 
 
 def _by_grades(panel: Panel, graded: Graded, spoke: np.ndarray) -> Weighted:
@@ -190,6 +194,8 @@ def _by_grades(panel: Panel, graded: Graded, spoke: np.ndarray) -> Weighted:
     said: tuple[str, ...] = () if graded.converged else ("bt-sigma-questions has not converged.",)
     telling = np.full(len(spoke), np.nan)
     telling[spoke] = pooled(graded.telling[spoke], graded.telling_error[spoke])
+    if np.ptp(telling[spoke]) == 0:
+        said += ("no judge differs from another by two standard errors: all weigh the same.",)
     against = spoke & (telling < -AGAINST)
     if against.any():
         names = ", ".join(map(str, votes.judges[against][:8]))
@@ -199,7 +205,7 @@ def _by_grades(panel: Panel, graded: Graded, spoke: np.ndarray) -> Weighted:
     weights = np.log((1 + odds) / (1 - odds))
     verdict = weighted(panel, "bt-sigma-questions", weights, said)
     with_rest = spoke & (telling > AGAINST)
-    outnumbered = against.sum() > with_rest.sum()
+    outnumbered = against.sum() > with_rest.sum() > 0
     camps = (votes.judges[against].tolist(), votes.judges[with_rest].tolist()) if outnumbered else None
     return replace(verdict, sigmas=_sigmas(weights), outnumbered=camps)
 
@@ -209,7 +215,7 @@ def _all_alike(panel: Panel, p: float) -> Weighted:
     verdict = even(panel, "bt-sigma-questions")
     several = (verdict.weights == 1).sum() > 1
     said = (f"the judges do not differ detectably (p = {p:.2g}): all weigh the same.",) if several else ()
-    return replace(verdict, sigmas=verdict.weights, warnings=said)
+    return replace(verdict, sigmas=verdict.weights if several else None, warnings=said)
 
 
 def _sigmas(weights: np.ndarray) -> np.ndarray:
@@ -243,7 +249,7 @@ def decisive(votes: Votes) -> np.ndarray:
     return np.round(votes.sums(np.ones(len(votes.judges))).sum(axis=1))
 
 
-def _clamped(panel: Panel, winner: np.ndarray) -> np.ndarray:
+def clamped(panel: Panel, winner: np.ndarray) -> np.ndarray:
     """What people said stands."""
     return np.where(np.isnan(panel.known), winner, np.where(panel.known == 1, A, B))
 
@@ -279,7 +285,7 @@ def weighted(panel: Panel, rule: str, weights: np.ndarray, said: tuple[str, ...]
     """A weighted plurality."""
     votes = panel.votes
     winner = plurality(votes.sums(np.nan_to_num(weights)), decisive(votes), panel.quorum)
-    return Weighted(rule, _clamped(panel, winner), scaled(weights), said)
+    return Weighted(rule, clamped(panel, winner), scaled(weights), said)
 
 
 def filled(weights: np.ndarray, spoken: np.ndarray, judges: np.ndarray, why: str) -> tuple[np.ndarray, tuple[str, ...]]:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
 
 from juryrank.errors import InputError, SettingsError
 from juryrank.tables import ABSTAINED, FAILED, TIED, WIN, Comparisons
-from juryrank.verdicts.panel import NONE, TIE, A, B
+from juryrank.verdicts.panel import NONE, TIE, A, B, plurality
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,6 +40,20 @@ class Votes:
         """(judges,) opinions in `mask`."""
         return np.bincount(self.judge[mask], weights=self.count[mask], minlength=len(self.judges))
 
+    def by_cell(self) -> Votes:
+        """One vote per judge and question: the plurality of what the judge said there."""
+        size = len(self.judges)
+        cells, cell = np.unique(self.question * size + self.judge, return_inverse=True)
+        if len(cells) == len(self.vote):
+            return self
+        decisive = self.vote != NONE
+        place = cell[decisive] * 3 + self.vote[decisive]
+        sums = np.bincount(place, weights=self.count[decisive], minlength=3 * len(cells)).reshape(-1, 3)
+        question, judge = np.divmod(cells, size)
+        some = {name: np.bincount(cell, weights=getattr(self, name)) > 0 for name in ("flipped", "spoken")}
+        vote = plurality(sums, np.round(sums.sum(axis=1)))
+        return replace(self, question=question, judge=judge, vote=vote, count=np.ones(len(cells)), **some)
+
 
 def votes_on(compared: Comparisons, a: str, b: str) -> Votes:
     """Votes for `a` and `b`.
@@ -55,7 +69,8 @@ def votes_on(compared: Comparisons, a: str, b: str) -> Votes:
     items = compared.items
     for name in (a, b):
         if name not in items:
-            raise InputError(f"{compared.source}: no system {name!r}; found {', '.join(items[:10])}.")
+            there = f"found {', '.join(items[:10])}" if items else "it holds no system"
+            raise InputError(f"{compared.source}: no system {name!r}; {there}.")
     table = compared.table[(compared.table["weight"] > 0).to_numpy()]
     low, high = sorted((a, b))
     ours = ((table["item_a"] == low) & (table["item_b"] == high)).to_numpy()
