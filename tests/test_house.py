@@ -29,6 +29,7 @@ LAYERS = [
         "rank_sets",
         "ranking",
         "conflicts",
+        "influence",
         "verdicts",
         "pipeline",
         "cli",
@@ -38,7 +39,7 @@ LAYERS = [
 WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
 PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
-PURE |= {"chords", "repeats", "resampling", "conflicts"}
+PURE |= {"chords", "repeats", "resampling", "conflicts", "influence"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -21,8 +21,9 @@ _ROOMS = {
     "resampling": ("Bootstrap", "bootstrap"),
     "ranking": ("Ranking",),
     "conflicts": ("Contradictions",),
+    "influence": ("Fragility",),
     "verdicts": ("ABReport", "panel_verdict"),
-    "pipeline": ("audit", "compare_systems", "contradictions", "diagnose", "rank"),
+    "pipeline": ("audit", "compare_systems", "contradictions", "diagnose", "fragility", "rank"),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -226,7 +226,7 @@ def _recount(counts: PairCounts, contexts: str, hard: bool) -> PairCounts:
 
 
 def showings(source: Judgments) -> dict[str, np.ndarray]:
-    """Answered showings as opinions in the frame of the items, one row each."""
+    """Answered showings as opinions in the frame of the items, one row each; `row`: where each stands in the table."""
     table = source.table
     outcome, own = table["outcome"].to_numpy(), table["p_first"].to_numpy()
     spoken = (outcome < UNCERTAIN) & (table["weight"].to_numpy() > 0)
@@ -235,6 +235,7 @@ def showings(source: Judgments) -> dict[str, np.ndarray]:
     p_first = np.where(np.isnan(own), verdict, own)[spoken]
     forward = first < second
     return {
+        "row": np.flatnonzero(spoken),
         "context": table["context"].cat.codes.to_numpy().astype(np.int64)[spoken],
         "judge": table["judge"].cat.codes.to_numpy().astype(np.int64)[spoken],
         "item_a": np.minimum(first, second),
@@ -249,12 +250,13 @@ def showings(source: Judgments) -> dict[str, np.ndarray]:
 
 
 def opinions(source: Comparisons) -> dict[str, np.ndarray]:
-    """Opinions that enter a fit, one row each."""
+    """Opinions that enter a fit, one row each; `row`: where each stands in the table."""
     table = source.table
     p, status = table["p_a"].to_numpy(), table["status"].to_numpy()
     enters = ~np.isnan(p) & (table["weight"].to_numpy() > 0)
     names = ("context", "judge", "item_a", "item_b", "group")
     return {name: table[name].cat.codes.to_numpy().astype(np.int64)[enters] for name in names} | {
+        "row": np.flatnonzero(enters),
         "slot": table["slot"].to_numpy().astype(np.int64)[enters],
         "p": p[enters],
         "tie": status[enters] == TIED,

@@ -60,10 +60,11 @@ def audit_document(
     by_id: list[str] | None,
     warnings: tuple[str, ...],
     contradictions: Mapping[str, object] | None = None,
+    fragility: Mapping[str, object] | None = None,
 ) -> dict[str, Any]:
     """`juryrank.audit/1`; `by_id`: items whose place rests on their id, None where nothing was fitted.
 
-    `contradictions`: the object of `Contradictions.to_dict`, None where they were not compared with chance.
+    `contradictions`, `fragility`: the objects of their `to_dict`, None where these were not asked for or nothing was ranked.
     """
     return {
         "schema": AUDIT_SCHEMA,
@@ -71,6 +72,7 @@ def audit_document(
         "judges": records(facts.judges),
         "diagnostics": diagnostics_document(facts),
         "contradictions": contradictions,
+        "fragility": fragility,
         "decided_by_id": by_id,
         "warnings": list(warnings),
     }

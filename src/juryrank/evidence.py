@@ -41,6 +41,8 @@ class Evidence:
     opinion: np.ndarray
     #: (rows,) whether chains of wins lead both ways between the two, so that their gap has a finite maximum
     two_way: np.ndarray
+    #: (rows,) position in the table that was fitted
+    row: np.ndarray
 
     def keep(self, rows: np.ndarray) -> Evidence:
         """Only some rows."""
@@ -94,6 +96,7 @@ def evidence(
         group=rows["group"],
         opinion=opinion,
         two_way=graph.strong[a] == graph.strong[b],
+        row=rows["row"],
     )
     dropped = rows["flip"] & (disagreements == "drop")
     return found.keep(~dropped & (found.importance > 0))

@@ -39,6 +39,7 @@ def fit_bt(
     disagreements: str = "half",
     items: Iterable[str] | None = None,
     extra_starts: int | None = None,
+    start: Fit | None = None,
     seed: int = 0,
 ) -> Fit:
     """Fit Bradley-Terry, with a sigma per judge unless `judge_sigma=False` (BT-sigma, arXiv:2602.16610).
@@ -50,6 +51,8 @@ def fit_bt(
     context; sigma and slot bias shared). `disagreements`: "half" a win each way, or "drop". `items`: the roster.
     `extra_starts`: how many starts beside the principled ones look for other optima of BT-sigma (None: what the size of the
     data affords), drawn with `seed`; they never change what is returned.
+    `start`: a fit over the same items and judges, of nearly the same data; BT-sigma then climbs from where that ended, and
+    from nowhere else.
 
     Raises `NoVerdictError` where nothing enters the fit, `InputError` for an item that is not on the roster, and
     `SettingsError` for options without a meaning together. A fit that did not converge says so in `converged` and in a
@@ -70,7 +73,7 @@ def fit_bt(
     slots = _slot_judges(slot_bias, counts)
     fit_tie, tie_said = _tie(ties, counts)
     task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior)
-    solutions, returned = _solutions(task, extra_starts, seed)
+    solutions, returned = _solutions(task, extra_starts, seed) if start is None else _near(task, start)
     if out_of_reach(task.likelihood, task.layout, returned.at):
         raise SettingsError(
             "the maximum likelihood does not exist: strengths, slot biases or the tie parameter grow together without end. "
@@ -190,6 +193,15 @@ def _solutions(task: Task, extra_starts: int | None, seed: int) -> tuple[list[So
     best = max(found, key=lambda s: (s.converged, float(s.evaluation.value)))
     more = others(task.layout, found, task.climb(COARSE), climb, seed, extra_starts)
     return [*found, *more], best
+
+
+def _near(task: Task, start: Fit) -> tuple[list[Solution], Solution]:
+    """The one solution that a climb from an earlier fit leads to."""
+    if not start.counts.node_index.equals(task.counts.node_index) or start.counts.judges != task.counts.judges:
+        raise SettingsError("start is a fit over other items or judges; give one over the same.")
+    climb = task.climb(DAMPED if task.judge_sigma else CONCAVE)
+    only = climb(task.layout.problem, task.start_near(start.layout, start.reported))
+    return [only], only
 
 
 def _report(

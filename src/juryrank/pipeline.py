@@ -11,12 +11,14 @@ import pandas as pd
 
 from juryrank.conflicts import Contradictions
 from juryrank.conflicts import contradictions as compare_with_chance
-from juryrank.counts import opinions, showings
+from juryrank.counts import PairCounts, opinions, showings
 from juryrank.diagnostics.diagnosis import Diagnostics, examine
 from juryrank.errors import NoVerdictError, SettingsError
 from juryrank.estimate import Fit
 from juryrank.fitting import fit_bt
 from juryrank.formats import read
+from juryrank.influence import Fragility
+from juryrank.influence import fragility as measure_fragility
 from juryrank.prior import Prior
 from juryrank.ranking import Ordering, Ranking, order
 from juryrank.reconciliation import reconcile
@@ -134,6 +136,8 @@ class Audit:
     notes: tuple[str, ...]
     #: how the contradictions compare with chance; None where nothing was ranked, or no redraws were asked for
     contradictions: Contradictions | None = None
+    #: how few votes hold up the first places; None where nothing was ranked, or it was not asked for
+    fragility: Fragility | None = None
 
     @property
     def decided_by_id(self) -> list[str] | None:
@@ -151,12 +155,14 @@ def audit(
     columns: Mapping[str, str] | None = None,
     policy: str = "strict",
     draws: int = 0,
+    fragile: bool = False,
     progress: Progress = _silent,
     **settings: Any,
 ) -> Audit:
     """`rank` and its facts; where there is no usable verdict the facts alone. `settings` are those of `rank`.
 
-    `draws`: redraws of the fitted model that the contradictions are compared with; 0 leaves the comparison out.
+    `draws`: redraws of the fitted model that the contradictions are compared with; 0 leaves the comparison out. `fragile`:
+    whether to search how few votes hold up the first places.
     """
     progress("reading")
     data = read(source, format=format, columns=columns)
@@ -170,7 +176,10 @@ def audit(
         progress("comparing contradictions with chance")
         level, seed = settings.get("level", 0.95), settings.get("seed", 0)
         found = compare_with_chance(ranking.fit, _compared(data, policy), draws=draws, level=level, seed=seed)
-    return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes, found)
+    if fragile:
+        progress("taking votes away")
+    held = measure_fragility(ranking, top_k=settings.get("top_k")) if fragile else None
+    return Audit(ranking.diagnostics, ranking, ranking.warnings, ranking.notes, found, held)
 
 
 def contradictions(
@@ -192,6 +201,28 @@ def contradictions(
     data = read(source, format=format, columns=columns)
     fit = rank(data, policy=policy, level=level, seed=seed, **settings).fit
     return compare_with_chance(fit, _compared(data, policy), draws=draws, level=level, seed=seed)
+
+
+def fragility(source: Any, *, top_k: int | None = None, by: str = "row", seed: int = 0, **settings: Any) -> Fragility:
+    """How few votes change the first place or the first `top_k`, and which judge or group carries them.
+
+    `source`: a `Ranking`, or what `rank` takes, with `seed` and `settings` those of `rank`. `by`: what goes at once, single
+    votes ("row"), or all of a "judge" or a "group". See `Fragility` for what is found, and
+    `juryrank.influence.fragility` for how.
+
+    Raises `SettingsError` for pair counts, which have lost the single votes, and for settings beside a `Ranking`.
+    """
+    if isinstance(source, PairCounts):
+        raise SettingsError(
+            "pair counts have lost the single votes: fragility needs the comparisons or judgments themselves."
+        )
+    if isinstance(source, Ranking):
+        if settings or seed:
+            raise SettingsError(
+                f"a ranking is made already: {', '.join(settings) or 'seed'} cannot change it; give its source."
+            )
+        return measure_fragility(source, top_k=top_k, by=by)
+    return measure_fragility(rank(source, top_k=top_k, seed=seed, **settings), top_k=top_k, by=by)
 
 
 def _compared(data: Judgments | Comparisons, policy: str) -> Comparisons:

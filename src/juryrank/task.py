@@ -9,7 +9,7 @@ import numpy as np
 
 from juryrank.counts import Graph, PairCounts
 from juryrank.layout import Layout, arrange
-from juryrank.objective import Parameters, Problem
+from juryrank.objective import TIE, Parameters, Problem
 from juryrank.optima import Climb
 from juryrank.prior import Prior
 from juryrank.solver import GRADIENT, STEP, Damping, Solution, solve
@@ -95,6 +95,18 @@ class Task:
             share = min(0.99, float(self._fitted.tie.sum() / self._fitted.total.sum()))
             tie = np.log(2 * share / (1 - share)) if self.ties == "davidson" else np.log((1 + share) / (1 - share))
         return self.layout.start(float(tie))
+
+    def start_near(self, layout: Layout, at: Parameters) -> Parameters:
+        """Where a fit over the same nodes and judges ended."""
+        own, strength = self.start(), layout.strengths(at)
+        flat, border, seen = own.strength.reshape(-1).copy(), own.border.copy(), self.layout.place >= 0
+        flat[self.layout.place[seen]] = np.nan_to_num(strength[seen])
+        if len(layout.t) == len(self.layout.t):
+            border[self.layout.t] = at.border[layout.t] if self.judge_sigma else 0.0
+            border[self.layout.b] = at.border[layout.b] if self.slots.any() else border[self.layout.b]
+        if self.fit_tie:
+            border[TIE] = at.border[TIE]
+        return Parameters(flat.reshape(own.strength.shape), border * self.layout.problem.free)
 
     def climb(self, damping: Damping) -> Climb:
         """A climber from a problem and a start to a solution; its gradient may be as coarse as its last step."""

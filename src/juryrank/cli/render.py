@@ -12,6 +12,7 @@ import pandas as pd
 
 from juryrank.conflicts import Contradictions
 from juryrank.diagnostics.diagnosis import Diagnostics
+from juryrank.influence import Fragility
 from juryrank.ranking import Ranking
 from juryrank.verdicts import ABReport
 
@@ -163,12 +164,18 @@ def _percent(value: object) -> str:
     return "-" if value is None else f"{float(value):.1%}"  # type: ignore[arg-type]
 
 
-def audit_text(facts: Diagnostics, decided_by_id: list[str] | None, chance: Contradictions | None = None) -> str:
-    """The diagnostics in sentences, then the judges; without `chance` nothing is said about it."""
+def audit_text(
+    facts: Diagnostics,
+    decided_by_id: list[str] | None,
+    chance: Contradictions | None = None,
+    fragile: Fragility | None = None,
+) -> str:
+    """The diagnostics in sentences, then the judges; without `chance`, or `fragile`, nothing is said about it."""
     sections = {
         "What was asked": _asked(facts),
         "What contradicts": _contradictions(facts),
         "Is that more than chance?": [printable(sentence, width=0) for sentence in chance.summary] if chance else [],
+        "How fragile is the order": [printable(sentence, width=0) for sentence in fragile.summary] if fragile else [],
         "Who flips": _flips(facts.judges),
         "What hangs together": _groups(facts),
         "Do the judges agree": _agreement(facts),
