@@ -30,6 +30,10 @@ LAYERS = [
         "ranking",
         "conflicts",
         "influence",
+        "scoring",
+        "held_out",
+        "ratio_tests",
+        "models",
         "verdicts",
         "pipeline",
         "cli",
@@ -40,6 +44,7 @@ WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simu
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
 PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
 PURE |= {"chords", "repeats", "resampling", "conflicts", "influence"}
+PURE |= {"scoring", "held_out", "ratio_tests", "models"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

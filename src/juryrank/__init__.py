@@ -22,8 +22,9 @@ _ROOMS = {
     "ranking": ("Ranking",),
     "conflicts": ("Contradictions",),
     "influence": ("Fragility",),
+    "models": ("ModelComparison",),
     "verdicts": ("ABReport", "panel_verdict"),
-    "pipeline": ("audit", "compare_systems", "contradictions", "diagnose", "fragility", "rank"),
+    "pipeline": ("audit", "compare_models", "compare_systems", "contradictions", "diagnose", "fragility", "rank"),
     "simulation": ("Simulation", "simulate"),
 }
 _HOME = {name: room for room, names in _ROOMS.items() for name in names}

@@ -94,6 +94,16 @@ def probabilities(ties: str, z: Array, c: Array) -> tuple[Array, Array, Array]:
     return a, b, 1 - a - b if ties == "rao-kupper" else xp.zeros_like(z)
 
 
+def log_share(ties: str, z: Array, c: Array) -> Array:
+    """log(P(a wins) + P(tie) / 2) at logit z, without cancellation; by symmetry that of b is the same at -z."""
+    xp = namespace(z)
+    if ties == "davidson":
+        return xp.logaddexp(z / 2, c - np.log(2)) - xp.logaddexp(xp.logaddexp(z / 2, -z / 2), c)
+    threshold = c if ties == "rao-kupper" else 0.0
+    # The share is the mean of P(a wins) = logistic(z - c) and 1 - P(b wins) = logistic(z + c).
+    return xp.logaddexp(-xp.logaddexp(0.0, threshold - z), -xp.logaddexp(0.0, -threshold - z)) - np.log(2)
+
+
 def namespace(x: Array) -> Any:
     """The library of an array."""
     return x.__array_namespace__() if hasattr(x, "__array_namespace__") else np

@@ -19,6 +19,7 @@ from juryrank.fitting import fit_bt
 from juryrank.formats import read
 from juryrank.influence import Fragility
 from juryrank.influence import fragility as measure_fragility
+from juryrank.models import DEFAULT, ModelComparison, compare_on
 from juryrank.prior import Prior
 from juryrank.ranking import Ordering, Ranking, order
 from juryrank.reconciliation import reconcile
@@ -265,6 +266,48 @@ def _the_two(data: Judgments | Comparisons, a: str | None, b: str | None) -> tup
         raise SettingsError(f"no system {named!r} in {data.source}; found {', '.join(data.items)}.")
     first, second = data.items
     return (second, first) if second == a or first == b else (first, second)
+
+
+def compare_models(
+    source: Any,
+    models: Iterable[str | Mapping[str, Any]] = DEFAULT,
+    *,
+    folds: int = 5,
+    by: str = "auto",
+    on: str = "comparisons",
+    contexts: str = "pooled",
+    seed: int = 0,
+    prior: Prior | None = Prior(),  # noqa: B008  (frozen)
+    format: str = "auto",
+    columns: Mapping[str, str] | None = None,
+) -> ModelComparison:
+    """Which model foretells held-out opinions best, and do judges differ: by cross-validation and likelihood ratios.
+
+    `models`: words, "bt" or "bt-sigma" with any of "+slot" (slot bias per judge), "+davidson" or "+rao-kupper" (ties), or
+    mappings of a "name" and options of `fit_bt` (judge_sigma, hard, slot_bias, ties, prior, weights, disagreements;
+    consistency weights are measured once, on all repetitions of the source where comparisons are fitted). The first is the
+    one that the others are compared with: give the simplest first. `folds`: at least 2. `by`: what is held out whole,
+    "context" (all rows of a context) or "pair" (both orders, all repetitions and all judges of two items; within its
+    context where contexts are separate); "auto" is the context where contexts are pooled and number at least 2 * folds,
+    else the pair. `on`: reconciled comparisons, or showings, which keep their slots. `seed` deals the groups to folds; the
+    order of the rows plays no part. `prior`: of every model that does not bring its own; None is maximum likelihood.
+    `format` and `columns`: see `read`.
+
+    Losses are mean nats of a held-out row (weights respected). Standard errors take the groups held out as independent;
+    that the folds share training rows is not in them. `heterogeneity` and `slot_bias` are likelihood-ratio tests that hold
+    under independent rows only: both orders, repetitions and many judges of one question are not, which
+    `heterogeneity_cv` does respect.
+
+    Raises `SettingsError` for unknown models or options without a meaning, `InputError` for a source that cannot be read,
+    `NoVerdictError` where nothing enters a fit.
+    """
+    if on not in FITTED:
+        raise SettingsError(f"no on {on!r}; expected one of {', '.join(FITTED)}.")
+    data = read(source, format=format, columns=columns)
+    compared = reconcile(data) if isinstance(data, Judgments) else data
+    return compare_on(
+        _fitted(data, compared, on), models, folds=folds, by=by, on=on, contexts=contexts, seed=seed, prior=prior
+    )
 
 
 def diagnose(source: Any, **settings: Any) -> Diagnostics:

@@ -14,6 +14,7 @@ from juryrank import __version__
 from juryrank.cli.audit import audit
 from juryrank.cli.compare import compare
 from juryrank.cli.demo import demo
+from juryrank.cli.models import models
 from juryrank.cli.rank import rank
 from juryrank.cli.simulate import simulate
 from juryrank.errors import JuryrankError, NoVerdictError
@@ -25,7 +26,7 @@ def cli() -> None:
     """Rank many things that can only be compared two at a time, by judges who are noisy, biased and expensive."""
 
 
-for command in (rank, audit, compare, simulate, demo):
+for command in (rank, audit, compare, models, simulate, demo):
     cli.add_command(command)
 
 

@@ -13,7 +13,9 @@ import pandas as pd
 from juryrank.conflicts import Contradictions
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.influence import Fragility
+from juryrank.models import ModelComparison
 from juryrank.ranking import Ranking
+from juryrank.ratio_tests import LikelihoodRatio
 from juryrank.verdicts import ABReport
 
 WIDEST = 60
@@ -162,6 +164,41 @@ def _side_by_side(report: ABReport, a: str, b: str) -> str:
 
 def _percent(value: object) -> str:
     return "-" if value is None else f"{float(value):.1%}"  # type: ignore[arg-type]
+
+
+def models_text(result: ModelComparison) -> str:
+    """Verdict, one row per model, what the likelihood ratios say."""
+    frame = result.frame
+    shown = pd.DataFrame({"model": [printable(name) for name in frame["model"]], "loss": [_fine(v) for v in frame["loss"]]})
+    change = zip(frame["difference"], frame["difference_stderr"], strict=True)
+    shown["to the first"] = ["-" if not place else f"{by:+.4f} ({error:.4f})" for place, (by, error) in enumerate(change)]
+    shown["accuracy"] = [_percent(None if math.isnan(v) else v) for v in frame["accuracy"]]
+    shown["slope"] = [_number(v) for v in frame["calibration_slope"]]
+    shown["off by"] = [_number(v) for v in frame["calibration_error"]]
+    for name, title in {"parameters": "parameters", "unpredicted": "unpredicted"}.items():
+        shown[title] = [_amount(v) for v in frame[name]]
+    made = (
+        f"{_amount(result.opinions)} {result.on} in {result.folds} folds of {result.groups} {result.by}s held out whole; "
+        "loss in nats, in brackets the standard error; slope 1 is calibrated, under 1 overconfident."
+    )
+    lines = [
+        *_ratio("Judges of different sharpness", result.heterogeneity),
+        *_ratio("Leaning to a slot", result.slot_bias),
+    ]
+    return "\n".join([printable(result.summary, width=0), "", table(shown, left=("model",)), "", *lines, made])
+
+
+def _ratio(what: str, test: LikelihoodRatio | None) -> list[str]:
+    if test is None:
+        return []
+    found = f"not tested: {test.reason}" if test.p is None else f"p = {test.p:.2g} if rows were independent."
+    return [
+        f"{what}: likelihood ratio {_number(test.statistic)} on {test.df} degrees of freedom, {printable(found, width=0)}"
+    ]
+
+
+def _fine(value: float) -> str:
+    return f"{value:.4f}"
 
 
 def audit_text(
