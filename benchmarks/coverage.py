@@ -1,4 +1,51 @@
-"""Do the intervals and rank sets cover what they promise?"""
+"""Do the intervals and rank sets cover what they promise?
+
+Data sets with known truth: 8, 30 or 100 items; a sparse design with 12 opinions an item on random neighbours, and a full one
+with every pair in 60, 12 or 2 rounds; one judge, or six whose log sigmas have a standard deviation of 0.4; independent
+opinions, a random effect of the context (0.7 logits on every item), or of the judge (0.5). The truth of a clustered cell is
+what endless data of its kind would give. Of each data set: the share of all contrasts whose 95 % interval holds the truth,
+the mean width, and whether all true ranks lie in the simultaneous 95 % rank sets.
+
+    python benchmarks/coverage.py            1,000 data sets a cell, hours
+    python benchmarks/coverage.py 1000 8,30  without 100 items, half an hour on a free core
+
+Measured (1,000 data sets a cell; contrasts covered in percent, Monte Carlo error 0.1 to 0.3, and mean width in logits; by
+judge there are six clusters, and one judge has none):
+
+                                    model           sandwich        by context      by judge        ranks: model, by context
+     8 sparse, 1 judge, independent  97.3   4.11    96.3   4.05     98.4   4.87                      100.0  100.0
+                        context      96.5   3.96    95.4   3.90     98.0   4.72                      100.0  100.0
+       sparse, 6 judges, independent 95.3   5.26    86.0   4.20 !   95.6   5.80     96.8  24.1       100.0  100.0
+                         context     94.5   5.00    84.1   4.02 !   95.3   5.58     96.2  21.2       100.0   99.9
+                         judge       96.1   3.93    94.9   3.88     97.5   4.62     97.3   5.49      100.0   99.9
+       full, 1 judge, independent    94.8   0.62    94.8   0.62     95.0   0.64                       99.8   99.8
+                      context        90.4   0.59 !  90.3   0.59 !   95.3   0.72                       98.8   99.7
+       full, 6 judges, independent   94.8   0.61    94.7   0.61     95.0   0.62     95.9   0.77       99.6   99.9
+                       context       89.7   0.58 !  89.6   0.58 !   94.9   0.69     92.9   0.73 !     99.1   99.9
+                       judge         66.6   0.61 !  66.5   0.61 !   67.3   0.62 !   95.0   1.52       77.6   79.1 !
+    30 sparse, 1 judge, independent  95.6   4.44    94.4   4.37     97.8   5.47                      100.0  100.0
+                        context      94.9   4.29    93.7   4.24     97.6   5.38                      100.0  100.0
+       sparse, 6 judges, independent 91.6   6.68 !  80.2   5.37 !   94.1   7.62     95.7  34.5       100.0  100.0
+                         context     90.3   6.07 !  78.7   4.97 !   93.7   7.09     94.9  22.5        99.9  100.0
+                         judge       95.0   4.30    93.9   4.25     97.4   5.28     96.7   6.12      100.0  100.0
+       full, 1 judge, independent    94.8   0.71    94.8   0.71     94.7   0.72                       99.9   99.8
+                      context        85.1   0.68 !  85.1   0.68 !   94.7   0.94                       96.4   99.9
+       full, 6 judges, independent   94.9   0.66    94.8   0.66     94.7   0.68     94.9   0.82      100.0   99.9
+                       context       84.6   0.64 !  84.6   0.64 !   94.5   0.89     88.1   0.81 !     95.3  100.0
+                       judge         71.0   0.69 !  71.0   0.69 !   71.7   0.70 !   94.8   1.57       72.8   76.6 !
+    (! below 93 %)
+
+Conclusion: where opinions share a context, intervals that take them as independent cover 85 to 90 %, and those clustered by
+context 93.5 to 98 %, in every cell: `rank` clusters by itself where groups repeat and are many. They cost up to 20 % of
+width where opinions are independent after all, on sparse designs; on full ones nothing. Where judges differ by taste (a
+random effect of the judge), only errors by judge cover; six clusters make them twice as wide. `rank` does not choose that by
+itself. Six judges with sigmas of their own and 30 opinions each cover 90 to 92 % under the model: sigmas are overfitted and
+gaps come out too large; a sandwich of single opinions is far worse there, as the few opinions that decide a sigma have
+small residuals by construction. Simultaneous rank sets are conservative. Chosen on these cells: clusters left with their
+leverage (CR2) and Welch's degrees of freedom. Before the correction (plain sums) 30 items on a sparse design by judge
+covered 91 %, and a full one by judge 90 %; with the jackknife (CR3) and the fewest clusters of any item as degrees of
+freedom everything sparse covered 99 % and more.
+"""
 
 from __future__ import annotations
 
