@@ -117,8 +117,21 @@ def _made(ranking: Ranking) -> str:
     kind = {"bt": "Bradley-Terry", "bt-sigma": "BT-sigma"}[fit.model]
     return (
         f"{kind} on {fit.opinions} {ranking.settings['on']}, {ties}, prior: {fit.prior}; {ended}. Strengths in logits "
-        f"about the mean of their group, {ranking.settings['level']:.0%} intervals; ranks hold for all items at once."
+        f"about the mean of their group; {ranking.settings['level']:.0%} intervals from {_errors(ranking)}; ranks hold for "
+        "all items at once."
     )
+
+
+def _errors(ranking: Ranking) -> str:
+    kinds = {
+        "model": "the model's errors",
+        "sandwich": "sandwich errors",
+        "cluster": "errors clustered by group",
+        "cluster-judge": "errors clustered by judge",
+        "cluster-both": "errors clustered by group and judge",
+        "cluster-opinion": "errors of whole opinions",
+    }
+    return kinds[str(ranking.settings["covariance"])]
 
 
 def comparison_text(report: ABReport) -> str:
