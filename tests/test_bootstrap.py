@@ -92,3 +92,19 @@ def test_one_judge_and_pair_counts_cannot_be_resampled():
         jr.bootstrap(jr.fit_bt(frame, **ML), 10, by="judge")
     with pytest.raises(jr.SettingsError, match="pair counts"):
         jr.bootstrap(jr.fit_bt(jr.tally(jr.reconcile(jr.simulate(items=3, judges=2, seed=0).judgments))), 10)
+
+
+def test_resamples_know_covariates():
+    """With a covariate a resample by group is the fit with its weights, strengths at equal values."""
+    rng = np.random.default_rng(0)
+    frame = votes(8, rows=600, groups=12, judges=2)
+    frame["length"] = rng.integers(-3, 4, 600).astype(float)
+    frame.loc[(frame["length"] > 1).to_numpy(), "p_a"] = 1.0
+    fit = jr.fit_bt(frame, covariates=["length"], extra_starts=0)
+    found = jr.bootstrap(fit, 3, by="group", seed=2)
+    times = np.random.default_rng(2).poisson(np.ones((12, 1)), (12, 3))
+    names = sorted(set(frame["group"]))
+    for resample in range(3):
+        weight = frame["group"].map(dict(zip(names, times[:, resample], strict=True))).astype(float)
+        again = jr.fit_bt(frame.assign(weight=weight), covariates=["length"], extra_starts=0)
+        assert found.strengths[resample] == pytest.approx(again.strengths.to_numpy(), abs=5e-3)

@@ -324,3 +324,11 @@ def test_audit_says_how_fragile_the_order_is(tmp_path, capsys):
     path.write_text("first,second,outcome\na,b,failure\n")
     assert run(["audit", str(path), "--json"]) == 3
     assert json.loads(capsys.readouterr().out)["fragility"] is None
+
+
+def test_a_fit_with_covariates_has_no_number_and_says_so():
+    """Where strengths are read at equal covariates, fragility is a sentence and no number."""
+    rng = np.random.default_rng(0)
+    rows = pd.DataFrame({"item_a": "a", "item_b": "b", "p_a": (rng.random(60) < 0.6).astype(float)})
+    found = jr.fragility(rows.assign(length=rng.normal(size=60)), covariates=["length"])
+    assert found.first.votes is None and "equal covariates" in str(found)

@@ -14,9 +14,9 @@ ROOT = Path(__file__).parents[1]
 SOURCE = ROOT / "src" / "juryrank"
 #: rooms from the bottom up; a room imports only from rooms above it in this list
 LAYERS = [
-    *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "counts", "prior"),
+    *("errors", "columns", "tables", "simulation", "reconciliation", "formats", "covariates", "counts", "prior"),
     *("likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"),
-    *("evidence", "clusters", "spread", "chords"),
+    *("evidence", "clusters", "spread", "coefficients", "chords"),
     *("diagnostics.cycles", "diagnostics.consistency", "diagnostics.agreement", "diagnostics"),
     *(
         "estimate",
@@ -40,11 +40,12 @@ LAYERS = [
         "__main__",
     ),
 ]
-WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "simulation", "cli"}
+WITHOUT_JAX = {"errors", "columns", "tables", "reconciliation", "formats", "covariates", "simulation", "cli"}
 PURE = {"counts", "likelihoods", "objective", "layout", "solver", "information", "optima", "task", "existence"}
 PURE |= {"evidence", "clusters", "spread", "estimate", "remarks", "fitting", "rank_sets", "ranking"}
 PURE |= {"chords", "repeats", "resampling", "conflicts", "influence"}
 PURE |= {"scoring", "held_out", "ratio_tests", "models"}
+PURE |= {"coefficients", "covariates"}
 FILES = sorted(SOURCE.rglob("*.py"))
 
 

@@ -26,7 +26,7 @@ _jitted: Any = None
 
 def fits(ties: str, problem: Problem) -> bool:
     """Whether a problem has strengths alone, in one block of bearable width."""
-    plain = ties == "half" and problem.rows.t is None and problem.rows.bias is None
+    plain = ties == "half" and problem.rows.t is None and not problem.rows.linear
     return plain and problem.node.shape[0] == 1 and problem.node.shape[1] <= WIDEST
 
 

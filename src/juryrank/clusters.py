@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import coo_array, csr_array
 
-from juryrank.columns import number_rows
+from juryrank.columns import number_rows, value_codes
 from juryrank.evidence import Evidence, Pull, pull, scores
 from juryrank.information import Covariance
 from juryrank.layout import Layout
@@ -94,7 +94,8 @@ class _Cells:
     @classmethod
     def of(cls, found: Evidence, said: Pull, kept: np.ndarray, cluster: np.ndarray, border: int) -> _Cells:
         slot = found.slot[kept].astype(np.int64) + 1
-        number, keys = number_rows(cluster[kept], found.a[kept], found.b[kept], found.judge[kept], slot)
+        alike = value_codes(None if found.x is None else found.x[kept])
+        number, keys = number_rows(cluster[kept], found.a[kept], found.b[kept], found.judge[kept], slot, *alike)
         count, cells = found.count[kept], len(keys)
         first = np.empty(cells, np.int64)
         first[number[::-1]] = kept[::-1]

@@ -210,6 +210,20 @@ def number_rows(*columns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return number, np.stack([column[first] for column in columns], axis=1)
 
 
+def value_codes(values: np.ndarray | None) -> list[np.ndarray]:
+    """Each column of (rows, columns) numbers as codes of its distinct values; none for None."""
+    return [] if values is None else [np.unique(column, return_inverse=True)[1] for column in values.T]
+
+
+def merged(values: np.ndarray | None, number: np.ndarray, n: int) -> np.ndarray | None:
+    """(n, columns): the values of the rows with each number, which are equal; None for None."""
+    if values is None:
+        return None
+    found = np.empty((n, values.shape[1]))
+    found[number] = values
+    return found
+
+
 def look_alikes(ids: Iterable[str], kind: str) -> list[str]:
     """Warnings for ids that differ only by case, spaces, invisible characters or Unicode form."""
     same: dict[str, list[str]] = defaultdict(list)

@@ -1,12 +1,14 @@
 """Opinions -> pair counts, the sufficient statistic of every likelihood here, and the graph that they span.
 
 Conventions: a *node* is an item (contexts pooled) or an item within a context (contexts separate). A row sums the
-weights of equal opinions of one judge on one pair of nodes in one slot: wins of a, wins of b (a soft value p adds p and
-1 - p), ties and flips. An arrow of the win graph leads from winner to loser; ties and flips lead both ways.
+weights of equal opinions of one judge on one pair of nodes in one slot, and with equal covariates: wins of a, wins of b (a
+soft value p adds p and 1 - p), ties and flips. An arrow of the win graph leads from winner to loser; ties and flips
+lead both ways.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -16,7 +18,8 @@ import pandas as pd
 from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import breadth_first_order, connected_components
 
-from juryrank.columns import number_rows
+from juryrank.columns import merged, number_rows, value_codes
+from juryrank.covariates import differences, named
 from juryrank.errors import SettingsError
 from juryrank.tables import BOTH_BAD, DISAGREEMENT, FIRST, SECOND, TIE, TIED, UNCERTAIN, Comparisons, Judgments
 
@@ -25,7 +28,7 @@ CONTEXTS = ("pooled", "separate")
 
 @dataclass(frozen=True, eq=False)
 class PairCounts:
-    """Exact counts, one row per (context if separate, judge, item_a, item_b, slot)."""
+    """Exact counts, one row per (context if separate, judge, item_a, item_b, slot, values of the covariates)."""
 
     items: tuple[str, ...]
     judges: tuple[str, ...]
@@ -48,12 +51,16 @@ class PairCounts:
     opinions: np.ndarray = field(repr=False)
     #: whether a value strictly between a loss and a tie, or a tie and a win, was counted
     soft: bool = False
+    covariates: tuple[str, ...] = ()
+    #: (rows, covariates) value of a minus value of b, in the units of the source; None without covariates
+    x: np.ndarray | None = field(default=None, repr=False)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
         """The counts as plain text and numbers."""
         item = np.asarray(self.items, dtype=object)
         names = {"context": self.context_of(self.a)} if self.contexts == "separate" else {}
+        values = {} if self.x is None else dict(zip(self.covariates, self.x.T, strict=True))
         return pd.DataFrame(
             names
             | {
@@ -67,6 +74,7 @@ class PairCounts:
                 "disagreement": self.flip,
                 "opinions": self.opinions,
             }
+            | values
         )
 
     @cached_property
@@ -110,7 +118,7 @@ class PairCounts:
         """Merge rows that differ only by judge, or only by slot, where a likelihood does not tell them apart."""
         judge = np.zeros_like(self.judge) if judges else self.judge
         slot = np.zeros_like(self.slot) if slots else self.slot
-        number, keys = number_rows(self.a, self.b, judge, slot.astype(np.int64) + 1)
+        number, keys = number_rows(self.a, self.b, judge, slot.astype(np.int64) + 1, *value_codes(self.x))
         sums: dict[str, Any] = {
             name: np.bincount(number, weights=getattr(self, name), minlength=len(keys))
             for name in ("win_a", "win_b", "tie", "flip", "opinions")
@@ -120,8 +128,16 @@ class PairCounts:
             "b": keys[:, 1],
             "judge": keys[:, 2],
             "slot": (keys[:, 3] - 1).astype(np.int8),
+            "x": merged(self.x, number, len(keys)),
         }
         return replace(self, **places, **sums, judges=("all judges",) if judges else self.judges)
+
+    def only(self, covariates: tuple[str, ...]) -> PairCounts:
+        """The counts with some of their covariates; rows that differed by the others stay apart."""
+        if self.x is None or covariates == self.covariates:
+            return self
+        x = self.x[:, [self.covariates.index(name) for name in covariates]]
+        return replace(self, covariates=covariates, x=x if covariates else None)
 
     def weighted(self, weights: np.ndarray) -> PairCounts:
         """Every row times the weight of its judge; rows of weight zero are gone."""
@@ -138,7 +154,7 @@ class PairCounts:
         """Only some rows, after changes to columns."""
         columns = {name: getattr(self, name) for name in _ROW_COLUMNS} | changed
         kept: dict[str, Any] = {name: column[rows] for name, column in columns.items()}
-        return replace(self, **kept)
+        return replace(self, **kept, x=None if self.x is None else self.x[rows])
 
     def __len__(self) -> int:
         return len(self.a)
@@ -147,24 +163,33 @@ class PairCounts:
 _ROW_COLUMNS = ("a", "b", "judge", "slot", "win_a", "win_b", "tie", "flip", "opinions")
 
 
-def tally(source: Comparisons | Judgments | PairCounts, *, contexts: str = "pooled", hard: bool = False) -> PairCounts:
+def tally(
+    source: Comparisons | Judgments | PairCounts,
+    *,
+    contexts: str = "pooled",
+    hard: bool = False,
+    covariates: Iterable[str] | None = None,
+) -> PairCounts:
     """Count equal opinions once.
 
     Judgments are counted as showings (slot +1 or -1, the judge's own p_first where it gave one). `hard` turns each p
-    into 1[p > 1/2] and keeps exact halves. Every item that was asked about is a node, answered or not.
+    into 1[p > 1/2] and keeps exact halves. Every item that was asked about is a node, answered or not. `covariates`: further
+    columns that opinions must share to be equal (see `juryrank.covariates`).
     """
     if contexts not in CONTEXTS:
         raise SettingsError(f"no contexts {contexts!r}; expected one of {', '.join(CONTEXTS)}.")
+    names = named(covariates)
     if isinstance(source, PairCounts):
-        return _recount(source, contexts, hard)
-    rows = single(source, hard)
+        return _recount(source, contexts, hard, names)
+    rows = single(source, hard, names)
+    x = rows.get("x")
     separate = contexts == "separate"
     nodes = _asked(source, separate)
     n = len(source.items)
     context = rows["context"] if separate else np.zeros(len(rows["p"]), np.int64)
     place = nodes["context"] * n + nodes["item"]
     a, b = (np.searchsorted(place, context * n + rows[name]) for name in ("item_a", "item_b"))
-    number, keys = number_rows(a, b, rows["judge"], rows["slot"] + 1)
+    number, keys = number_rows(a, b, rows["judge"], rows["slot"] + 1, *value_codes(x))
     return PairCounts(
         items=tuple(source.items),
         judges=tuple(source.judges),
@@ -177,16 +202,29 @@ def tally(source: Comparisons | Judgments | PairCounts, *, contexts: str = "pool
         judge=keys[:, 2],
         slot=(keys[:, 3] - 1).astype(np.int8),
         soft=bool(((rows["p"] > 0) & (rows["p"] < 1) & ~rows["tie"] & ~rows["flip"]).any()),
+        covariates=names,
+        x=merged(x, number, len(keys)),
         **_sums(rows, number, len(keys)),
     )
 
 
-def single(source: Comparisons | Judgments, hard: bool) -> dict[str, np.ndarray]:
-    """What enters a fit, one row each, in the frame of the items: comparisons, or showings."""
+def single(source: Comparisons | Judgments, hard: bool, covariates: tuple[str, ...] = ()) -> dict[str, np.ndarray]:
+    """What enters a fit, one row each, in the frame of the items: comparisons, or showings; `x` (rows, covariates)."""
     rows = showings(source) if isinstance(source, Judgments) else opinions(source)
     if hard:
         rows["p"] = np.where(rows["p"] == 0.5, 0.5, (rows["p"] > 0.5).astype(float))
+    if covariates:
+        rows["x"] = differences(source, covariates, np.flatnonzero(_enters(source)))
     return rows
+
+
+def _enters(source: Comparisons | Judgments) -> np.ndarray:
+    """(rows of the table,) whether each enters a fit."""
+    table = source.table
+    heard = table["weight"].to_numpy() > 0
+    if isinstance(source, Judgments):
+        return heard & (table["outcome"].to_numpy() < UNCERTAIN)
+    return heard & ~np.isnan(table["p_a"].to_numpy())
 
 
 def _asked(source: Comparisons | Judgments, separate: bool) -> dict[str, np.ndarray]:
@@ -217,19 +255,25 @@ def _sums(rows: dict[str, np.ndarray], number: np.ndarray, n: int) -> dict[str, 
     }
 
 
-def _recount(counts: PairCounts, contexts: str, hard: bool) -> PairCounts:
+def _recount(counts: PairCounts, contexts: str, hard: bool, covariates: tuple[str, ...]) -> PairCounts:
     if contexts != counts.contexts:
         raise SettingsError(f"the counts were made with contexts={counts.contexts!r}, not {contexts!r}: tally again.")
     if hard and counts.soft:
         raise SettingsError("hard=True needs the single opinions: the counts have lost them; tally(..., hard=True).")
-    return counts
+    lost = [name for name in covariates if name not in counts.covariates]
+    if lost:
+        raise SettingsError(
+            f"the counts were made without the covariate {lost[0]!r}: tally(..., covariates={list(covariates)!r}) of the "
+            "comparisons or judgments keeps it."
+        )
+    return counts.only(covariates)
 
 
 def showings(source: Judgments) -> dict[str, np.ndarray]:
     """Answered showings as opinions in the frame of the items, one row each; `row`: where each stands in the table."""
     table = source.table
     outcome, own = table["outcome"].to_numpy(), table["p_first"].to_numpy()
-    spoken = (outcome < UNCERTAIN) & (table["weight"].to_numpy() > 0)
+    spoken = _enters(source)
     first, second = (table[n].cat.codes.to_numpy().astype(np.int64)[spoken] for n in ("first", "second"))
     verdict = np.select([outcome == FIRST, outcome == SECOND], [1.0, 0.0], default=0.5)
     p_first = np.where(np.isnan(own), verdict, own)[spoken]
@@ -253,7 +297,7 @@ def opinions(source: Comparisons) -> dict[str, np.ndarray]:
     """Opinions that enter a fit, one row each; `row`: where each stands in the table."""
     table = source.table
     p, status = table["p_a"].to_numpy(), table["status"].to_numpy()
-    enters = ~np.isnan(p) & (table["weight"].to_numpy() > 0)
+    enters = _enters(source)
     names = ("context", "judge", "item_a", "item_b", "group")
     return {name: table[name].cat.codes.to_numpy().astype(np.int64)[enters] for name in names} | {
         "row": np.flatnonzero(enters),

@@ -21,9 +21,14 @@ LISTED = 100
 
 
 def ranking_document(
-    frame: pd.DataFrame, facts: Diagnostics, fit: Fit, settings: Mapping[str, object], warnings: tuple[str, ...]
+    frame: pd.DataFrame,
+    facts: Diagnostics,
+    fit: Fit,
+    settings: Mapping[str, object],
+    warnings: tuple[str, ...],
+    coefficients: pd.DataFrame,
 ) -> dict[str, Any]:
-    """`juryrank.ranking/1`; `frame` has a row per item."""
+    """`juryrank.ranking/1`; `frame` has a row per item, `coefficients` one per covariate (and judge)."""
     return {
         "schema": RANKING_SCHEMA,
         "ranking": records(frame),
@@ -39,7 +44,9 @@ def ranking_document(
                 "log_sigma_sd": fit.prior.log_sigma_sd,
                 "slot_sd": fit.prior.slot_sd,
                 "pseudo_wins": fit.prior.pseudo_wins,
+                **({"covariate_sd": fit.prior.covariate_sd} if fit.covariates else {}),
             },
+            "covariates": records(coefficients),
             "ties": fit.ties,
             "tie_parameter": plain(fit.tie_parameter),
             "slot_bias": bool(fit.slot_judges),

@@ -1,8 +1,9 @@
 """The result of a fit: strengths, sigmas, slot biases, and what can be said of any two items.
 
 Conventions: strengths are logits, centred to mean 0 within each component (and context); the geometric mean of sigma is
-1, so that a gap is what a judge of average sharpness sees. An item that no opinion reached is NaN. Without a prior, an
-item whose gap to some other has no finite maximum is +inf, -inf or, where both, NaN: never a bare finite number.
+1, so that a gap is what a judge of average sharpness sees, at equal covariates where there are some. An item that no
+opinion reached is NaN. Without a prior, an item whose gap to some other has no finite maximum is +inf, -inf or, where
+both, NaN: never a bare finite number.
 """
 
 from __future__ import annotations
@@ -16,10 +17,11 @@ import numpy as np
 import pandas as pd
 from scipy.sparse.csgraph import breadth_first_order
 
+from juryrank.coefficients import coefficient_frame
 from juryrank.counts import Graph, PairCounts
 from juryrank.errors import SettingsError
 from juryrank.evidence import Evidence, evidence
-from juryrank.information import Covariance, covariance
+from juryrank.information import Covariance, covariance, explained
 from juryrank.layout import Layout
 from juryrank.likelihoods import probabilities
 from juryrank.objective import TIE, Parameters
@@ -79,6 +81,9 @@ class Fit:
     slot_judges: tuple[str, ...]
     #: weight of each judge's opinions
     weights: pd.Series
+    #: further columns that were fitted, and whether their coefficients are shared by "all" judges or each "judge"'s own
+    covariates: tuple[str, ...]
+    covariates_by: str
     #: opinions behind the fit
     opinions: int
     optima: tuple[Optimum, ...]
@@ -105,7 +110,32 @@ class Fit:
     @cached_property
     def model_covariance(self) -> Covariance | None:
         """From the expected information; None where it is not defined, or the block is too wide."""
-        return covariance(self.likelihood, self.layout, self.reported)
+        return None if self.explained else covariance(self.likelihood, self.layout, self.reported)
+
+    @cached_property
+    def explained(self) -> dict[str, str]:
+        """Covariates that the data cannot tell from something else, and from what: "strengths" or "others"."""
+        of_items, of_all = explained(self.likelihood, self.layout, self.reported)
+        return {
+            name: "strengths" if of_items[place].any() else "others"
+            for name, place in zip(self.covariates, self.layout.beta.T, strict=True)
+            if of_all[place].any()
+        }
+
+    @property
+    def coefficients(self) -> pd.DataFrame:
+        """`coefficient_frame` with errors from the expected information, at level 0.95; empty without covariates."""
+        return self.coefficient_frame()
+
+    def coefficient_frame(self, kind: str = "model", by: str | Sequence[str] = "group", level: float = 0.95) -> pd.DataFrame:
+        """Rows by covariate (and judge): estimate, stderr, low, high per unit of the source, effect per root mean square.
+
+        In logits towards the item with the larger value; `judge` is None where all share the coefficient. `kind` and `by`
+        as in `spread`, and its errors. NaN where there is no coefficient or no error: see `juryrank.coefficients`.
+        """
+        own = tuple(self.sigmas.index) if self.covariates_by == "judge" else ()
+        used = self.spread(kind, by)
+        return coefficient_frame(self.covariates, own, self.layout, self.reported, used, level)
 
     @cached_property
     def evidence(self) -> Evidence:
@@ -216,7 +246,10 @@ class Fit:
         )
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
-        """P(a beats b), by default for a judge of geometric-mean sigma without slot bias; NaN where it is undefined."""
+        """P(a beats b) at equal covariates, by default for a judge of geometric-mean sigma without slot bias.
+
+        NaN where it is undefined.
+        """
         one, other = self.node(a), self.node(b)
         if one != other and (self.graph.label[one] != self.graph.label[other] or not self._seen(one, other)):
             return float("nan")

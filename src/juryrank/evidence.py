@@ -43,10 +43,13 @@ class Evidence:
     two_way: np.ndarray
     #: (rows,) position in the table that was fitted
     row: np.ndarray
+    #: (rows, covariates) of a minus of b, in the units of the source; None without covariates
+    x: np.ndarray | None = None
 
     def keep(self, rows: np.ndarray) -> Evidence:
         """Only some rows."""
-        return replace(self, **{field.name: getattr(self, field.name)[rows] for field in fields(self)})
+        columns = {field.name: getattr(self, field.name) for field in fields(self)}
+        return replace(self, **{name: column[rows] for name, column in columns.items() if column is not None})
 
     def __len__(self) -> int:
         return len(self.a)
@@ -75,7 +78,7 @@ def evidence(
     disagreements: str,
 ) -> Evidence:
     """The rows of a source as they entered a fit; `weights` (judges,); `ties` as in the likelihood."""
-    rows = single(source, hard)
+    rows = single(source, hard, counts.covariates)
     a, b = (counts.nodes(source.items, rows["context"], rows[name]) for name in ("item_a", "item_b"))
     tie = rows["tie"] if ties != "half" else np.zeros(len(a), bool)
     half = (rows["tie"] | rows["flip"]) & ~tie
@@ -97,6 +100,7 @@ def evidence(
         opinion=opinion,
         two_way=graph.strong[a] == graph.strong[b],
         row=rows["row"],
+        x=rows.get("x"),
     )
     dropped = rows["flip"] & (disagreements == "drop")
     return found.keep(~dropped & (found.importance > 0))
@@ -117,6 +121,8 @@ def pull(ties: str, found: Evidence, layout: Layout, at: Parameters) -> Pull:
         wins_b=found.wins_b,
         ties=found.ties,
         observed=np.ones(len(found)),
+        x=None if fitted.x is None or found.x is None else found.x / layout.unit,
+        beta=None if fitted.beta is None else layout.beta[judge],
     )
     seen, c = view(rows, at), at.border[TIE]
     said = TIES[ties](seen.z, c, rows.wins_a, rows.wins_b, rows.ties)
@@ -130,13 +136,12 @@ def pull(ties: str, found: Evidence, layout: Layout, at: Parameters) -> Pull:
 
 
 def _design(rows: Rows, scale: np.ndarray, gap: np.ndarray, at: Parameters) -> csr_array:
-    """(rows, parameters): scale at a, -scale at b, -gap at log sigma, slot at the slot bias."""
+    """(rows, parameters): scale at a, -scale at b, -gap at log sigma, slot at the slot bias, x at the coefficients."""
     n, first = len(rows.a), at.strength.size
     terms = [(rows.a, scale), (rows.b, -scale)]
     if rows.t is not None:
         terms.append((first + rows.t, -gap))
-    if rows.bias is not None:
-        terms.append((first + rows.bias, rows.slot))
+    terms += [(first + place, value) for place, value in rows.linear]
     places, values = (np.concatenate(part) for part in zip(*terms, strict=True))
     return coo_array((values, (np.tile(np.arange(n), len(terms)), places)), shape=(n, first + at.border.size)).tocsr()
 

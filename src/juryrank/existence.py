@@ -1,7 +1,8 @@
 """Does a maximum exist? A linear programme over the directions in which no row's likelihood ever falls.
 
-Conventions: a direction moves the strengths, slot biases and the tie parameter that no prior holds; dz is what it does to a
-row's logit. Far along it no likelihood falls if, with dc the move of the tie parameter on the scale of z,
+Conventions: a direction moves the strengths, slot biases, coefficients of covariates and the tie parameter that no prior
+holds; dz is what it does to a row's logit. Far along it no likelihood falls if, with dc the move of the tie parameter on
+the scale of z,
 
     won one way:  +-dz >= dc >= 0      won both ways:  dz = dc = 0      tied:  dc >= |dz|
 
@@ -24,7 +25,7 @@ ON_LOGIT = {"half": 1.0, "davidson": 2.0, "rao-kupper": 1.0}
 
 
 def out_of_reach(ties: str, layout: Layout, at: Parameters) -> bool:
-    """Whether strengths, slot biases and tie parameter grow without end: checked only where they already are large."""
+    """Whether strengths and the border but sigmas grow without end: checked only where they already are large."""
     problem = layout.problem
     if not _limits(layout).any():
         return False
@@ -57,8 +58,7 @@ def _moves(layout: Layout, at: Parameters, used: np.ndarray) -> csr_array:
     number = np.arange(int(used.sum()))
     scale = view(rows, at).scale[used]
     entries = [(number, rows.a[used], scale), (number, rows.b[used], -scale)]
-    if rows.bias is not None:
-        entries.append((number, nodes + rows.bias[used], rows.slot[used]))
+    entries += [(number, nodes + place[used], value[used]) for place, value in rows.linear]
     row, column, value = (np.concatenate(part) for part in zip(*entries, strict=True))
     return csr_array(coo_array((value, (row, column)), shape=(len(number), nodes + len(layout.problem.free) + 1)))
 

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 
 from juryrank.counts import PairCounts, graph, tally
+from juryrank.covariates import named
 from juryrank.diagnostics.consistency import consistency_weights, repetition_consistency
 from juryrank.errors import InputError, NoVerdictError, SettingsError
 from juryrank.estimate import Fit, Optimum
@@ -22,6 +23,8 @@ from juryrank.remarks import confounded, graph_warnings, solution_warnings
 from juryrank.solver import Solution
 from juryrank.tables import Comparisons, Judgments, comparisons
 from juryrank.task import COARSE, CONCAVE, DAMPED, Task
+
+COVARIATES_BY = ("all", "judge")
 
 Source: TypeAlias = Comparisons | Judgments | PairCounts | pd.DataFrame | list[dict]
 
@@ -37,6 +40,8 @@ def fit_bt(
     weights: str | pd.Series | None = None,
     contexts: str = "pooled",
     disagreements: str = "half",
+    covariates: Iterable[str] | None = None,
+    covariates_by: str = "all",
     items: Iterable[str] | None = None,
     extra_starts: int | None = None,
     start: Fit | None = None,
@@ -49,19 +54,22 @@ def fit_bt(
     one-order rows, or the names of some. `ties`: "half", "davidson", "rao-kupper". `prior=None`: maximum likelihood.
     `weights`: a Series by judge, or "consistency" (repetitions needed). `contexts`: "pooled", or "separate" (strengths per
     context; sigma and slot bias shared). `disagreements`: "half" a win each way, or "drop". `items`: the roster.
+    `covariates`: further columns that may sway a judge (say `length`, or `length_first` and `length_second`; see
+    `juryrank.covariates`), each with a coefficient shared by "all" judges or, `covariates_by="judge"`, one a judge;
+    strengths are then those at equal values (the style control of Li, Angelopoulos and Chiang 2024, "Does style matter?").
     `extra_starts`: how many starts beside the principled ones look for other optima of BT-sigma (None: what the size of the
     data affords), drawn with `seed`; they never change what is returned.
     `start`: a fit over the same items and judges, of nearly the same data; BT-sigma then climbs from where that ended, and
     from nowhere else.
 
-    Raises `NoVerdictError` where nothing enters the fit, `InputError` for an item that is not on the roster, and
-    `SettingsError` for options without a meaning together. A fit that did not converge says so in `converged` and in a
-    warning.
+    Raises `NoVerdictError` where nothing enters the fit, `InputError` for an item that is not on the roster and for a
+    covariate that is not there or no finite number in a row that counts, and `SettingsError` for options without a meaning
+    together. A fit that did not converge says so in `converged` and in a warning.
     """
-    _check(ties, disagreements)
+    _check(ties, disagreements, covariates_by)
     prior = prior or MAXIMUM_LIKELIHOOD
     source = _opened(source)
-    counts = _counts(source, contexts, hard, ties, disagreements, items)
+    counts = _counts(source, contexts, hard, ties, disagreements, named(covariates), items)
     by_judge, said = _weights(source, counts, weights)
     if len(counts.items) < 2:
         raise InputError(f"{len(counts.items)} item{'s' * (len(counts.items) != 1)}: a ranking needs at least two.")
@@ -72,12 +80,13 @@ def fit_bt(
     judge_sigma, more = _may_have_sigma(judge_sigma, spoke, prior)
     slots = _slot_judges(slot_bias, counts)
     fit_tie, tie_said = _tie(ties, counts)
-    task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior)
+    task = Task(counts, graph(counts), ties, judge_sigma, slots, spoke, fit_tie, prior, covariates_by)
     solutions, returned = _solutions(task, extra_starts, seed) if start is None else _near(task, start)
     if out_of_reach(task.likelihood, task.layout, returned.at):
+        also = ", covariates" if counts.covariates else ""
         raise SettingsError(
-            "the maximum likelihood does not exist: strengths, slot biases or the tie parameter grow together without end. "
-            "Give a prior, or leave the slot bias or the tie parameter out."
+            f"the maximum likelihood does not exist: strengths, slot biases{also} or the tie parameter grow together "
+            f"without end. Give a prior, or leave the slot bias{also} or the tie parameter out."
         )
     told = said + more + tie_said + graph_warnings(task) + solution_warnings(task, solutions, returned)
     fit = _report(task, solutions, returned, told, by_judge, hard=hard, disagreements=disagreements)
@@ -85,7 +94,9 @@ def fit_bt(
     return replace(fit, source=table, warnings=fit.warnings + confounded(fit))
 
 
-def _check(ties: str, disagreements: str) -> None:
+def _check(ties: str, disagreements: str, covariates_by: str) -> None:
+    if covariates_by not in COVARIATES_BY:
+        raise SettingsError(f"no covariates_by={covariates_by!r}; expected one of {', '.join(COVARIATES_BY)}.")
     if ties not in TIES:
         raise SettingsError(f"no ties={ties!r}; expected one of {', '.join(TIES)}.")
     if disagreements not in ("half", "drop"):
@@ -104,9 +115,10 @@ def _counts(
     hard: bool,
     ties: str,
     disagreements: str,
+    covariates: tuple[str, ...],
     items: Iterable[str] | None,
 ) -> PairCounts:
-    counts = tally(source, contexts=contexts, hard=hard)
+    counts = tally(source, contexts=contexts, hard=hard, covariates=covariates)
     if disagreements == "drop":
         counts = counts.without_flips()
     if ties != "half" and counts.soft:
@@ -237,6 +249,8 @@ def _report(
         hard=hard,
         slot_judges=tuple(judges[task.slots]),
         weights=weights,
+        covariates=task.counts.covariates,
+        covariates_by=task.covariates_by,
         opinions=int(task.counts.opinions.sum()),
         optima=_optima(task, solutions, judges),
         warnings=told,

@@ -21,6 +21,8 @@ from juryrank.objective import TIE, Curvature, Parameters, curvature, sum_at, vi
 NONE = 1e-10
 #: a pivot this small, on the scale of its own diagonal, is rounding and no information
 NOT_IDENTIFIED = 1e-12
+#: a coefficient with less than this share of its information left, once others may explain it, is not identified
+EXPLAINED = 1e-8
 #: nodes of one block whose dense covariance is still affordable
 WIDEST = 4000
 
@@ -84,11 +86,46 @@ def covariance(ties: str, layout: Layout, at: Parameters) -> Covariance | None:
     info = information(ties, layout, at)
     known = _informed(info, layout)
     scaled = known & (problem.log_sigma > 0)
-    same = (problem.component[:, :, None] == problem.component[:, None, :]) * _outer(problem.node)
     try:
-        return _constrained(info, problem.node, same, known, scaled, at.strength)
+        return _constrained(info, problem.node, problem.component, known, scaled, at.strength)
     except np.linalg.LinAlgError:
         return None
+
+
+def explained(ties: str, layout: Layout, at: Parameters) -> tuple[np.ndarray, np.ndarray]:
+    """(border,) coefficients that the strengths explain; those that strengths, slot biases and earlier ones explain.
+
+    Asked of the design alone, at equal strengths and sigmas: where judges differ in sigma a covariate of the items can be
+    told from their strengths, but by nothing that the data say of it.
+    """
+    problem, size = layout.problem, len(layout.problem.free)
+    none = np.zeros(size, bool)
+    places = np.unique(layout.beta[layout.beta < size - 1])
+    if not len(places) or problem.node.shape[1] > WIDEST:
+        return none, none
+    info = information(ties, layout, layout.start(float(at.border[TIE])))
+    q = np.flatnonzero(_informed(info, layout))
+    blocks, _ = _grounded(info, problem.node, problem.component)
+    side = info.side[:, :, q]
+    left = info.border[np.ix_(q, q)] - np.einsum("cwi,cwj->ij", side, np.linalg.solve(blocks, side))
+    unit = 1 / np.sqrt(np.diagonal(info.border)[q])
+    left = left * unit[:, None] * unit
+    wanted = np.isin(np.arange(size), places)
+    by_strengths, by_all = none.copy(), none.copy()
+    by_strengths[q] = np.diagonal(left) < EXPLAINED
+    by_all[q] = _in_turn(left)
+    return by_strengths & wanted, by_all & wanted
+
+
+def _in_turn(matrix: np.ndarray) -> np.ndarray:
+    """Which rows of a correlation matrix those before them explain, by elimination."""
+    left, found = matrix.copy(), np.zeros(len(matrix), bool)
+    for i in range(len(left)):
+        if left[i, i] < EXPLAINED:
+            found[i] = True
+        else:
+            left -= np.outer(left[:, i], left[i] / left[i, i])
+    return found
 
 
 def _informed(info: Curvature, layout: Layout) -> np.ndarray:
@@ -97,22 +134,25 @@ def _informed(info: Curvature, layout: Layout) -> np.ndarray:
     for place in (rows.t, rows.bias):
         if place is not None:
             weight += sum_at(place, rows.weight, size)
+    if rows.x is not None and rows.beta is not None:
+        weight += sum_at(rows.beta.ravel(), (rows.weight[:, None] * rows.x**2).ravel(), size)
     weight[TIE] = rows.weight.sum()
     return (layout.problem.free > 0) & (np.diagonal(info.border) > NONE * weight)
 
 
-def _outer(node: np.ndarray) -> np.ndarray:
-    return node[:, :, None] * node[:, None, :]
+def _grounded(info: Curvature, node: np.ndarray, component: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Information on the strengths with a ridge on the mean of each component; the projection onto those means."""
+    same = (component[:, :, None] == component[:, None, :]) * node[:, :, None] * node[:, None, :]
+    ridge = max(float(np.einsum("cii->", info.blocks)) / max(node.sum(), 1.0), 1e-12)
+    share = same / np.maximum(same.sum(axis=2, keepdims=True), 1)
+    return info.blocks + ridge * share + (1 - node)[:, :, None] * np.eye(node.shape[1]), share
 
 
 def _constrained(
-    info: Curvature, node: np.ndarray, same: np.ndarray, known: np.ndarray, scaled: np.ndarray, r: np.ndarray
+    info: Curvature, node: np.ndarray, component: np.ndarray, known: np.ndarray, scaled: np.ndarray, r: np.ndarray
 ) -> Covariance:
-    width = node.shape[1]
-    eye = np.eye(width)
-    ridge = max(float(np.einsum("cii->", info.blocks)) / max(node.sum(), 1.0), 1e-12)
-    share = same / np.maximum(same.sum(axis=2, keepdims=True), 1)
-    blocks = info.blocks + ridge * share + (1 - node)[:, :, None] * eye
+    blocks, share = _grounded(info, node, component)
+    eye = np.eye(node.shape[1])
     inverse = _inverse(blocks)
     q = np.flatnonzero(known)
     side = info.side[:, :, q]

@@ -33,6 +33,10 @@ class Layout:
     #: (judges,) border places of log sigma and slot bias; the last place of the border where a judge has none
     t: np.ndarray
     b: np.ndarray
+    #: (judges, covariates) border place of each coefficient, the last place of the border where there is none
+    beta: np.ndarray
+    #: (covariates,) what each covariate was divided by
+    unit: np.ndarray
 
     def start(self, tie: float) -> Parameters:
         """All zeros but the tie parameter."""
@@ -52,24 +56,34 @@ def arrange(
     ties: str,
     sigma_of: np.ndarray,
     slot_of: np.ndarray,
+    coefficient_of: np.ndarray,
+    unit: np.ndarray,
     fit_tie: bool,
     prior: Prior,
     together: np.ndarray,
     pad: bool,
 ) -> Layout:
-    """`sigma_of`, `slot_of`: (judges,) which judges have one fitted; `together`: (nodes,) label within which gaps exist."""
+    """`sigma_of`, `slot_of`: (judges,) which judges have one fitted; `together`: (nodes,) label within which gaps exist.
+
+    `coefficient_of`: (judges, covariates) number of the coefficient, -1 where there is none; `unit`: (covariates,) what to
+    divide the covariates by.
+    """
     size: Size = bucket if pad else int
-    sigmas, slots = int(sigma_of.sum()), int(slot_of.sum())
-    border = size(1 + sigmas + slots + 1)
+    sigmas, slots, coefficients = int(sigma_of.sum()), int(slot_of.sum()), int(coefficient_of.max(initial=-1)) + 1
+    border = size(1 + sigmas + slots + coefficients + 1)
     t, b = np.full(len(counts.judges), border - 1), np.full(len(counts.judges), border - 1)
     t[sigma_of] = 1 + np.arange(sigmas)
     b[slot_of] = 1 + sigmas + np.arange(slots)
+    beta = np.where(coefficient_of >= 0, 1 + sigmas + slots + coefficient_of, border - 1)
+    fitted = beta[coefficient_of >= 0]
     log_sigma, free, precision = np.zeros(border), np.zeros(border), np.zeros(border)
-    log_sigma[t[sigma_of]] = free[t[sigma_of]] = free[b[slot_of]] = 1.0
+    log_sigma[t[sigma_of]] = free[t[sigma_of]] = free[b[slot_of]] = free[fitted] = 1.0
     free[TIE] = fit_tie
     precision[t[sigma_of]], precision[b[slot_of]] = _precision(prior.log_sigma_sd), _precision(prior.slot_sd)
+    precision[fitted] = _precision(prior.covariate_sd)
     place, blocks, width = _places(counts, graph, size)
     rows = _rows(counts, place, t if sigmas else None, b if slots else None, ties, prior.pseudo_wins, border - 1, size)
+    rows = _with_covariates(rows, counts, beta, unit, border - 1) if coefficients else rows
     node = np.zeros(blocks * width)
     node[place[place >= 0]] = 1.0
     component = np.full(blocks * width, -1)
@@ -91,7 +105,7 @@ def arrange(
         # Pseudo-wins are seen at sigma = 1: they do not scale.
         scalable=float(prior.pseudo_wins == 0 and sigmas > 0),
     )
-    return Layout(problem, place, t, b)
+    return Layout(problem, place, t, b, beta, unit)
 
 
 def bucket(n: int) -> int:
@@ -151,4 +165,14 @@ def _rows(
         wins_b=column(counts.win_b + as_wins, half),
         ties=column(np.zeros(len(counts)) if ties == "half" else counts.tie, none),
         observed=column(np.ones(len(counts)), none),
+    )
+
+
+def _with_covariates(rows: Rows, counts: PairCounts, beta: np.ndarray, unit: np.ndarray, unfitted: int) -> Rows:
+    """Pseudo-wins and padding, which follow the counts, have covariates of 0."""
+    assert counts.x is not None
+    more = ((0, len(rows.a) - len(counts)), (0, 0))
+    return rows._replace(
+        x=np.pad(counts.x / unit, more),
+        beta=np.pad(beta[counts.judge], more, constant_values=unfitted),
     )

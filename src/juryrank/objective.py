@@ -1,15 +1,17 @@
 """The penalised log-likelihood of Bradley-Terry and BT-sigma over all rows: value, gradient, curvature.
 
 Conventions:
-    z = (s_a - s_b) / sigma_k + slot * b_k        logits; sigma_k = exp(t_k)
-    objective = sum of row log-likelihoods - |s|^2 / (2 v_s) - |t|^2 / (2 v_t) - |b|^2 / (2 v_b) - gauge
+    z = (s_a - s_b) / sigma_k + slot * b_k + sum over covariates of x_j beta_jk        logits; sigma_k = exp(t_k)
+    objective = sum of row log-likelihoods - |s|^2 / (2 v_s) - |t|^2 / (2 v_t) - |b|^2 / (2 v_b) - |beta|^2 / (2 v_beta)
+                - gauge
     gauge     = kappa_s / 2 * sum over components (sum of s)^2 + kappa_t / 2 * (sum of t)^2
 For e = p - logistic(z): dL/ds_i = sum e / sigma_k, dL/dt_k = -sum e (s_a - s_b) / sigma_k (arXiv:2602.16610). The gauge
 terms are nonzero only under flat priors, where moving s, or s and sigma together, changes no probability: they choose one
 point of the flat line and leave the maximum as it is.
 
 Parameters: strengths s in (blocks, width), a block being a context; border = (c, then t and b of the judges that have one,
-then places that are never fitted). The curvature is block-diagonal in the strengths, with the border across.
+then beta, for each covariate one or one a judge, then places that are never fitted). The curvature is block-diagonal in the
+strengths, with the border across.
 
 The functions take numpy or JAX arrays alike: the array says which library computes.
 """
@@ -38,6 +40,16 @@ class Rows(NamedTuple):
     wins_b: Array
     ties: Array
     observed: Array  # 1 for data, 0 for pseudo-wins and padding
+    x: Array | None = None  # (rows, covariates) of a minus of b, on the scale of the fit; None without covariates
+    beta: Array | None = None  # (rows, covariates) border place of the coefficient
+
+    @property
+    def linear(self) -> list[tuple[Array, Array]]:
+        """Border place and value of each term that stands in the logit as it is: slot bias, then covariates."""
+        terms = [] if self.bias is None else [(self.bias, self.slot)]
+        if self.x is not None and self.beta is not None:
+            terms += [(self.beta[:, j], self.x[:, j]) for j in range(self.x.shape[1])]
+        return terms
 
     @property
     def weight(self) -> Array:
@@ -104,8 +116,10 @@ def view(rows: Rows, at: Parameters) -> View:
     xp = namespace(at.border)
     strength = at.strength.reshape(-1)
     scale = xp.ones_like(rows.slot) if rows.t is None else xp.exp(-at.border)[rows.t]
-    gap = (strength[rows.a] - strength[rows.b]) * scale
-    return View(scale, gap, gap if rows.bias is None else gap + rows.slot * at.border[rows.bias])
+    z = gap = (strength[rows.a] - strength[rows.b]) * scale
+    for place, value in rows.linear:
+        z = z + value * at.border[place]
+    return View(scale, gap, z)
 
 
 def evaluate(ties: str, problem: Problem, at: Parameters) -> Evaluation:
@@ -134,8 +148,8 @@ def gradient(rows: Rows, seen: View, pieces: Pieces, at: Parameters) -> tuple[Ar
     by_border = xp.zeros_like(at.border)
     if rows.t is not None:
         by_border = by_border + sum_at(rows.t, -pieces.z * seen.gap, at.border.size)
-    if rows.bias is not None:
-        by_border = by_border + sum_at(rows.bias, pieces.z * rows.slot, at.border.size)
+    for place, value in rows.linear:
+        by_border = by_border + sum_at(place, pieces.z * value, at.border.size)
     if pieces.c is not None:
         by_border = by_border + pieces.c.sum() * (xp.arange(at.border.size) == TIE)
     return by_node.reshape(at.strength.shape), by_border
@@ -163,8 +177,7 @@ def _side(rows: Rows, seen: View, pieces: Pieces, at: Parameters) -> Array:
     terms = []
     if rows.t is not None:
         terms.append((rows.t, (lean - bend * seen.gap) * seen.scale))
-    if rows.bias is not None:
-        terms.append((rows.bias, bend * rows.slot * seen.scale))
+    terms += [(place, bend * value * seen.scale) for place, value in rows.linear]
     if pieces.zc is not None:
         terms.append((xp.zeros_like(rows.a) + TIE, -pieces.zc * seen.scale))
     for place, value in terms:
@@ -186,16 +199,18 @@ def _border(rows: Rows, seen: View, pieces: Pieces, at: Parameters) -> Array:
     tie = xp.zeros_like(rows.a) + TIE
     if rows.t is not None:
         add(rows.t, rows.t, (bend * seen.gap**2 - lean * seen.gap) / 2)
-    if rows.bias is not None:
-        add(rows.bias, rows.bias, bend * rows.slot**2 / 2)
-    if rows.t is not None and rows.bias is not None:
-        add(rows.t, rows.bias, -bend * seen.gap * rows.slot)
+    for i, (place, value) in enumerate(rows.linear):
+        add(place, place, bend * value**2 / 2)
+        if rows.t is not None:
+            add(rows.t, place, -bend * seen.gap * value)
+        for other, factor in rows.linear[:i]:
+            add(place, other, bend * value * factor)
     if pieces.zc is not None and pieces.cc is not None:
         add(tie, tie, -pieces.cc / 2)
         if rows.t is not None:
             add(rows.t, tie, pieces.zc * seen.gap)
-        if rows.bias is not None:
-            add(rows.bias, tie, -pieces.zc * rows.slot)
+        for place, value in rows.linear:
+            add(place, tie, -pieces.zc * value)
     square = upper.reshape(size, size)
     return square + square.T
 

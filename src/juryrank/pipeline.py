@@ -12,6 +12,7 @@ import pandas as pd
 from juryrank.conflicts import Contradictions
 from juryrank.conflicts import contradictions as compare_with_chance
 from juryrank.counts import PairCounts, opinions, showings
+from juryrank.covariates import named
 from juryrank.diagnostics.diagnosis import Diagnostics, examine
 from juryrank.errors import NoVerdictError, SettingsError
 from juryrank.estimate import Fit
@@ -63,6 +64,8 @@ def rank(
     weights: str | pd.Series | None = None,
     disagreements: str = "half",
     repeats: str = "effective",
+    covariates: Iterable[str] | None = None,
+    covariates_by: str = "all",
     covariance: str = "auto",
     level: float = 0.95,
     top_k: int | None = None,
@@ -81,9 +84,11 @@ def rank(
     "cluster-judge" or "cluster-both"; "auto" clusters by group where contexts are pooled and groups repeat and are at
     least as many as the items, and 20, and takes all showings of a pair to a judge for one where showings are fitted.
     `level`: of intervals and rank sets. `top_k`: the places that `p_top_k` is about (None: 10, or half of the items).
-    Other options: see `fit_bt` and `reconcile`; `format` and `columns`: see `read`.
+    `covariates`: further columns, say `length`, at equal values of which strengths are read. Other options: see `fit_bt` and
+    `reconcile`; `format` and `columns`: see `read`.
     """
     _check(model, on, repeats, covariance, level, top_k)
+    names = named(covariates)
     progress("reading")
     data = read(source, format=format, columns=columns)
     progress("reconciling")
@@ -100,6 +105,8 @@ def rank(
         "weights": weights,
         "contexts": contexts,
         "disagreements": disagreements,
+        "covariates": names,
+        "covariates_by": covariates_by,
         "items": items,
         "seed": seed,
     }
@@ -115,6 +122,7 @@ def rank(
     settings: dict[str, object] = {"on": on, "policy": used, "covariance": _named(spread), "level": level, "seed": seed}
     settings["repeats"] = repeats if on == "showings" else None
     settings["weights"] = weights if isinstance(weights, str) or weights is None else "given"
+    settings |= {"covariates": list(names), "covariates_by": covariates_by}
     return Ranking(
         frame=order(fit, compared, Ordering(spread, level, top_k, seed)),
         judges=facts.judges,
@@ -124,6 +132,7 @@ def rank(
         warnings=compared.warnings + said + fit.warnings + _no_win(facts.counts) + more,
         notes=compared.notes,
         data=data,
+        coefficients=fit.coefficient_frame(spread.kind, spread.by or "group", level),
     )
 
 

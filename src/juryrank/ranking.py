@@ -202,6 +202,8 @@ class Ranking:
     notes: tuple[str, ...] = ()
     #: the table that it was made from
     data: Judgments | Comparisons | None = field(default=None, repr=False)
+    #: coefficients of the covariates, as `Fit.coefficient_frame` gives them, with the errors and the level of the ranking
+    coefficients: pd.DataFrame = field(default_factory=pd.DataFrame, repr=False)
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
         """P(a beats b); see `Fit.probability`."""
@@ -221,4 +223,4 @@ class Ranking:
 
     def to_dict(self) -> dict[str, object]:
         """The JSON document `juryrank.ranking/1`; unknown numbers are None."""
-        return ranking_document(self.frame, self.diagnostics, self.fit, self.settings, self.warnings)
+        return ranking_document(self.frame, self.diagnostics, self.fit, self.settings, self.warnings, self.coefficients)

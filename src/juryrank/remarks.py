@@ -36,7 +36,39 @@ def graph_warnings(task: Task) -> tuple[str, ...]:
 
 
 def confounded(fit: Fit) -> tuple[str, ...]:
-    """Where slot biases are fitted, whether the data tell them from the strengths."""
+    """Where slot biases or covariates are fitted, whether the data tell them from the strengths."""
+    if fit.covariates:
+        said = _without_information(fit)
+        if fit.explained:
+            return (*said, *(_EXPLAINED[by].format(name) for name, by in fit.explained.items()))
+        return said + _confounded_slots(fit)
+    return _confounded_slots(fit)
+
+
+_EXPLAINED = {
+    "strengths": (
+        "the covariate {0!r} is a function of the items in these data (the same difference whenever a pair is judged, and "
+        "differences that add up): it cannot be told from the strengths; what each of them explains is the prior's choice, "
+        "and there are no standard errors."
+    ),
+    "others": (
+        "the covariate {0!r} cannot be told from strengths, slot biases and other coefficients in these data (say, it is "
+        "one constant per slot, or repeats another one): what each of them explains is the prior's choice, and there are no "
+        "standard errors."
+    ),
+}
+
+
+def _without_information(fit: Fit) -> tuple[str, ...]:
+    none = fit.layout.beta == len(fit.layout.problem.free) - 1
+    return tuple(
+        f"the covariate {name!r} is 0 in every opinion that counts: it has no coefficient."
+        for name, silent in zip(fit.covariates, none.all(axis=0), strict=True)
+        if silent
+    )
+
+
+def _confounded_slots(fit: Fit) -> tuple[str, ...]:
     if not fit.slot_judges or fit.model_covariance is not None or fit.layout.problem.node.shape[1] > WIDEST:
         return ()
     return (

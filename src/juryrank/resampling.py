@@ -16,7 +16,7 @@ from scipy.sparse import coo_array, csr_array
 from scipy.sparse.csgraph import connected_components
 
 from juryrank.chords import chords, fits
-from juryrank.columns import number_rows
+from juryrank.columns import number_rows, value_codes
 from juryrank.errors import SettingsError
 from juryrank.estimate import Fit, Item
 from juryrank.evidence import Evidence
@@ -157,7 +157,10 @@ def _places(fit: Fit, found: Evidence, rows: Rows) -> tuple[np.ndarray, np.ndarr
     theirs = [rows.a, rows.b, flat if rows.t is None else rows.t, flat if rows.bias is None else rows.bias]
     theirs.append(flat if rows.bias is None else rows.slot.astype(np.int64) + 1)
     data = np.flatnonzero(rows.observed)
-    number, keys = number_rows(*(np.concatenate([mine, row[data]]) for mine, row in zip(ours, theirs, strict=True)))
+    both = [np.concatenate([mine, row[data]]) for mine, row in zip(ours, theirs, strict=True)]
+    if rows.x is not None and found.x is not None:
+        both += value_codes(np.concatenate([found.x / fit.layout.unit, rows.x[data]]))
+    number, keys = number_rows(*both)
     place = np.full(len(keys), -1)
     place[number[len(found) :]] = data
     place = place[number[: len(found)]]

@@ -26,6 +26,16 @@ WIN, TIED, ABSTAINED, DISAGREEMENT, FAILED = range(5)
 LONE_JUDGE = "judge"
 LONE_CONTEXT = ""
 
+#: the columns that have a meaning in each table; every other column is kept as it is
+JUDGMENT_COLUMNS = (
+    *("context", "judge", "first", "second", "outcome", "p_first", "repetition", "weight", "group"),
+    "turned",
+)
+COMPARISON_COLUMNS = (
+    *("context", "judge", "item_a", "item_b", "status", "winner", "p_a", "weight", "orders", "slot"),
+    *("flipped", "completed", "failures", "group", "count", "both_bad", "showings", "turned"),
+)
+
 
 @dataclass(frozen=True, eq=False)
 class Judgments:
@@ -33,7 +43,8 @@ class Judgments:
 
     `table` columns: context, judge, first, second (categoricals; first and second share their categories), outcome
     (int8 code of `OUTCOMES`), p_first (float, NaN = not given), repetition (int64), weight (float), group
-    (categorical), then whatever else the source had.
+    (categorical), then whatever else the source had, and, where that is not all the same way round, turned (bool: the
+    source names the second item before the first).
     """
 
     table: pd.DataFrame
@@ -43,6 +54,8 @@ class Judgments:
     warnings: tuple[str, ...] = ()
     #: contexts that were asked and have no row
     silent: tuple[str, ...] = ()
+    #: source row of each row as it was read, by its label in `table`; None = label + 1
+    rows: np.ndarray | None = field(default=None, repr=False)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -70,7 +83,8 @@ class Comparisons:
     `table` columns: context, judge, item_a, item_b (categoricals; both items share their categories), status (int8 code of
     `STATUSES`), p_a, weight (float), orders, slot (int8), flipped, completed (bool), failures (int64), group
     (categorical), count (pairs asked that the row stands for), both_bad (how many of them), showings (calls behind the
-    row, NaN = unknown), then whatever else the source had.
+    row, NaN = unknown), then whatever else the source had (pairs of columns `x_a`, `x_b` turned with the items), and, where
+    that is not all the same way round, turned (bool: the source names item_b first).
     """
 
     table: pd.DataFrame
@@ -84,6 +98,8 @@ class Comparisons:
     has_status: bool = True
     #: contexts that were asked and have no row
     silent: tuple[str, ...] = ()
+    #: source row of each row as it was read, by its label in `table`; None = label + 1
+    rows: np.ndarray | None = field(default=None, repr=False)
 
     @cached_property
     def frame(self) -> pd.DataFrame:
@@ -150,8 +166,15 @@ def judgments(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[st
     columns["repetition"], said = _repetitions(frame, keys, origin)
     columns["weight"] = _weights(frame, origin)
     columns["group"] = _groups(frame, columns["context"], origin)
-    rest = {str(name): frame[name] for name in frame.columns if name not in columns}
-    return Judgments(pd.DataFrame(columns | rest), origin.source, notes + said, _alike(columns, ("first", "judge")))
+    rest = {str(name): frame[name] for name in frame.columns if name not in columns and name not in JUDGMENT_COLUMNS}
+    rest |= _facing(rest, _flags(frame, "turned", origin))
+    return Judgments(
+        pd.DataFrame(columns | rest),
+        origin.source,
+        notes + said,
+        _alike(columns, ("first", "judge")),
+        rows=origin.rows,
+    )
 
 
 def comparisons(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[str, ...] = ()) -> Comparisons:
@@ -188,14 +211,43 @@ def comparisons(frame: pd.DataFrame, origin: Origin | None = None, notes: tuple[
     columns["showings"] = (
         numbers(frame, "showings", origin, low=0, null=True) if "showings" in frame.columns else np.full(len(frame), np.nan)
     )
-    rest = {str(name): frame[name] for name in frame.columns if name not in columns and name != "winner"}
+    rest = {str(name): frame[name] for name in frame.columns if name not in columns and name not in COMPARISON_COLUMNS}
+    rest = paired(rest, ("_a", "_b"), ("_a", "_b"), turned) | _facing(rest, _flags(frame, "turned", origin) ^ turned)
     return Comparisons(
         pd.DataFrame(columns | rest),
         origin.source,
         notes,
         _alike(columns, ("item_a", "judge")),
         has_status="status" in frame.columns,
+        rows=origin.rows,
     )
+
+
+def paired(
+    columns: Mapping[str, pd.Series], old: tuple[str, str], new: tuple[str, str], turned: np.ndarray
+) -> dict[str, pd.Series]:
+    """The columns, those that say something of each of two items (`x_a`, `x_b`) turned with the items and renamed."""
+    found = {}
+    for name, column in columns.items():
+        end = 0 if name.endswith(old[0]) else 1
+        stem = name.removesuffix(old[end])
+        other = columns.get(stem + old[1 - end]) if stem != name else None
+        if other is None:
+            found[name] = column
+        else:
+            found[stem + new[end]] = _exchanged(column, other, turned) if turned.any() else column
+    return found
+
+
+def _exchanged(one: pd.Series, other: pd.Series, turned: np.ndarray) -> pd.Series:
+    if not all(pd.api.types.is_numeric_dtype(column.dtype) for column in (one, other)):
+        one, other = one.astype(object), other.astype(object)
+    return one.where(~turned, other)
+
+
+def _facing(rest: Mapping[str, object], turned: np.ndarray) -> dict[str, np.ndarray]:
+    """Whether further columns that are differences stand the other way round: kept only where it tells something."""
+    return {"turned": turned} if rest and turned.any() else {}
 
 
 def _context_and_judge(frame: pd.DataFrame, origin: Origin) -> dict[str, pd.Categorical]:

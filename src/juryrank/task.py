@@ -39,6 +39,8 @@ class Task:
     spoke: np.ndarray
     fit_tie: bool
     prior: Prior
+    #: whether coefficients of covariates are shared by "all" judges, or each "judge" has its own
+    covariates_by: str = "all"
 
     @property
     def likelihood(self) -> str:
@@ -64,12 +66,37 @@ class Task:
     @property
     def has_judges(self) -> bool:
         """Whether anything is fitted per judge."""
-        return self.judge_sigma or bool(self.slots.any())
+        own = bool(self.counts.covariates) and self.covariates_by == "judge"
+        return self.judge_sigma or bool(self.slots.any()) or own
 
     @cached_property
     def jit(self) -> bool:
         """Whether the work outweighs a compilation."""
         return len(self._fitted) * len(self._fitted.judges) > 200_000
+
+    @cached_property
+    def unit(self) -> np.ndarray:
+        """(covariates,) root mean square of each over the opinions, by their weights; 1 for one that is 0 throughout."""
+        x = np.empty((len(self.counts), 0)) if self.counts.x is None else np.abs(self.counts.x)
+        most = x.max(axis=0, initial=0)
+        most[most == 0] = 1.0
+        share = self.counts.total / self.counts.total.sum()
+        size = most * np.sqrt(share @ (x / most) ** 2)
+        return np.where(size > 0, size, 1.0)
+
+    @cached_property
+    def coefficient_of(self) -> np.ndarray:
+        """(judges, covariates) number of the coefficient; -1 where the covariate is 0 in all that the judge said."""
+        fitted = self._fitted
+        x = np.empty((len(fitted), 0)) if fitted.x is None else fitted.x
+        said = np.zeros((len(fitted.judges), x.shape[1]), bool)
+        row, column = np.nonzero(x)
+        said[fitted.judge[row], column] = True
+        if self.covariates_by == "all":
+            seen = said.any(axis=0)
+            return np.tile(np.where(seen, np.cumsum(seen) - 1, -1), (len(said), 1))
+        number = np.cumsum(said.T).reshape(said.T.shape).T - 1
+        return np.where(said, number, -1)
 
     @cached_property
     def layout(self) -> Layout:
@@ -82,6 +109,8 @@ class Task:
             ties=self.likelihood,
             sigma_of=self.spoke if self.judge_sigma else none,
             slot_of=self.slots if self.slots.any() else none,
+            coefficient_of=self.coefficient_of,
+            unit=self.unit,
             fit_tie=self.fit_tie,
             prior=self.prior,
             together=self.together,
@@ -121,6 +150,8 @@ class Task:
         rows = self.layout.problem.rows
         on_node = np.bincount(np.concatenate([rows.a, rows.b]), weights=np.tile(rows.weight, 2))
         on_judge = [np.bincount(place, weights=rows.weight) for place in (rows.t, rows.bias) if place is not None]
+        if rows.x is not None and rows.beta is not None:
+            on_judge.append(np.bincount(rows.beta.ravel(), weights=(rows.weight[:, None] * np.abs(rows.x)).ravel()))
         return GRADIENT * max(1.0, *(float(weight.max(initial=0)) for weight in (on_node, *on_judge)))
 
     def gauged(self, at: Parameters) -> Parameters:

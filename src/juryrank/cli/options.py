@@ -104,6 +104,20 @@ model_options = stacked(
         help="On showings: repeated ones count for what they tell, or as votes.",
     ),
     click.option(
+        "--covariate",
+        "covariates",
+        multiple=True,
+        metavar="NAME",
+        help="A column that may sway judges, say length: strengths are read at equal values. May be given again.",
+    ),
+    click.option(
+        "--covariates-by",
+        type=_choice("all", "judge"),
+        default="all",
+        show_default=True,
+        help="One coefficient for all judges, or one for each.",
+    ),
+    click.option(
         "--covariance",
         type=_choice("auto", "model", "sandwich", "cluster", "cluster-judge", "cluster-both"),
         default="auto",
@@ -146,7 +160,7 @@ def _prior(width: str, log_sigma_sd: float, pseudo_wins: float) -> Prior:
     from juryrank.prior import Prior
 
     if width == "none":
-        return Prior(strength_sd=None, log_sigma_sd=None, slot_sd=None, pseudo_wins=pseudo_wins)
+        return Prior(None, None, None, pseudo_wins, covariate_sd=None)
     try:
         sd = float(width)
     except ValueError:

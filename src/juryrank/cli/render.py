@@ -41,8 +41,10 @@ def printable(text: object, width: int = WIDEST) -> str:
 
 
 def ranking_text(ranking: Ranking, top: int = 50) -> str:
-    """Verdict, table, judges."""
+    """Verdict, table, judges, covariates."""
     parts = [verdict(ranking), "", _items(ranking, top), "", _judges(ranking.judges), "", _made(ranking)]
+    if len(ranking.coefficients):
+        parts[-1:-1] = [_coefficients(ranking.coefficients), ""]
     return "\n".join(parts)
 
 
@@ -110,13 +112,26 @@ _JUDGE_COLUMNS = {
 }
 
 
+def _coefficients(coefficients: pd.DataFrame) -> str:
+    shown = pd.DataFrame({"covariate": [printable(name) for name in coefficients["covariate"]]})
+    if coefficients["judge"].notna().any():
+        shown["judge"] = [printable(judge) for judge in coefficients["judge"]]
+    shown["per unit"] = [_significant(v) for v in coefficients["estimate"]]
+    ends = coefficients[["low", "high"]].to_numpy()
+    shown["interval"] = ["-" if np.isnan(low) else f"[{_significant(low)}, {_significant(high)}]" for low, high in ends]
+    shown["p"] = [_number(v) for v in coefficients["p"]]
+    return table(shown, left=("covariate", "judge"))
+
+
 def _made(ranking: Ranking) -> str:
     fit = ranking.fit
     ties = {"half": "ties half a win each"}.get(fit.ties, f"{fit.ties} ties ({_number(fit.tie_parameter)})")
     ended = "converged" if fit.converged else "NOT CONVERGED"
     kind = {"bt": "Bradley-Terry", "bt-sigma": "BT-sigma"}[fit.model]
+    prior = fit.prior.described(covariates=bool(fit.covariates))
+    equal = f" at equal {some(fit.covariates)}" if fit.covariates else ""
     return (
-        f"{kind} on {fit.opinions} {ranking.settings['on']}, {ties}, prior: {fit.prior}; {ended}. Strengths in logits "
+        f"{kind} on {fit.opinions} {ranking.settings['on']}, {ties}, prior: {prior}; {ended}. Strengths in logits{equal} "
         f"about the mean of their group; {ranking.settings['level']:.0%} intervals from {_errors(ranking)}; ranks hold for "
         "all items at once."
     )
@@ -338,6 +353,10 @@ def _number(value: float | None) -> str:
     if value is None or math.isnan(value):
         return "-"
     return f"{value:.3f}" if math.isfinite(value) else ("inf" if value > 0 else "-inf")
+
+
+def _significant(value: float) -> str:
+    return "-" if math.isnan(value) else f"{value:.3g}"
 
 
 def _whole(value: float | None) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from juryrank.columns import first_true, number_rows
-from juryrank.counts import opinions
+from juryrank.counts import single
 from juryrank.errors import SettingsError
 from juryrank.estimate import Fit
 from juryrank.tables import LONE_JUDGE, TIED, WIN, Comparisons, constant
@@ -40,6 +40,8 @@ class Ballots:
     #: (rows,) ties, and disagreements between the two orders
     tie: np.ndarray
     flip: np.ndarray
+    #: (rows, covariates of the fit) of a minus of b; None without covariates
+    x: np.ndarray | None = None
 
     def by_pair(self, values: np.ndarray) -> np.ndarray:
         """(pairs,) sums of some values by row."""
@@ -73,7 +75,7 @@ def ballots(fit: Fit, comparisons: Comparisons) -> Ballots:
 
     Raises `SettingsError` where an opinion is on an item (or in a context) that the fit does not know.
     """
-    rows = opinions(comparisons)
+    rows = single(comparisons, hard=False, covariates=fit.covariates)
     nodes = [_nodes(fit, comparisons, rows, end) for end in ("item_a", "item_b")]
     pair, keys = number_rows(*nodes)
     weight = rows["weight"]
@@ -90,6 +92,7 @@ def ballots(fit: Fit, comparisons: Comparisons) -> Ballots:
         votes=np.where(weight == np.rint(weight), weight, 1.0).astype(np.int64),
         tie=rows["tie"],
         flip=rows["flip"],
+        x=rows.get("x"),
     )
 
 

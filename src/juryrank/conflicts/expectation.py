@@ -1,8 +1,8 @@
 """What a fit expects of an opinion.
 
-Conventions: z = scale * (s_a - s_b) / sigma_k + slot * b_k in logits, as in the fit, which has scale 1. Where a fit
-without a prior has an infinite gap, the side that won has probability 1. NaN: the fit does not say, because it left out
-the judge or the item, or has no comparison between the two.
+Conventions: z = scale * (s_a - s_b) / sigma_k + slot * b_k + x . beta_k in logits, as in the fit, which has scale 1. Where a
+fit without a prior has an infinite gap, the side that won has probability 1. NaN: the fit does not say, because it left
+out the judge or the item, or has no comparison between the two.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Outlook(NamedTuple):
     tie: float
     #: (rows,) (s_a - s_b) / sigma_k
     gap: np.ndarray
-    #: (rows,) slot * b_k
+    #: (rows,) slot * b_k + x . beta_k
     bias: np.ndarray
     #: (rows,) b_k where an opinion joins both orders of a fit on single showings, else 0
     spread: np.ndarray
@@ -55,13 +55,24 @@ class Outlook(NamedTuple):
         return self.gap if scale == 1 else np.multiply(scale, self.gap, out=self.gap.copy(), where=np.isfinite(self.gap))
 
 
-def outlook(fit: Fit, a: np.ndarray, b: np.ndarray, judge: np.ndarray, slot: np.ndarray) -> Outlook:
-    """What the fit expects of opinions of judges (-1: unknown) on nodes a and b, shown in a slot (+1, -1, 0)."""
+def outlook(
+    fit: Fit, a: np.ndarray, b: np.ndarray, judge: np.ndarray, slot: np.ndarray, x: np.ndarray | None = None
+) -> Outlook:
+    """What the fit expects of opinions of judges (-1: unknown) on nodes a and b, shown in a slot (+1, -1, 0).
+
+    `x` (rows, covariates of the fit): of a minus of b; None without covariates.
+    """
     sigma, bias = (np.append(values.to_numpy(np.float64), np.nan)[judge] for values in (fit.sigmas, fit.slot_biases))
     # Where every opinion fitted was one showing, an opinion without a slot joins the two orders of a pair.
     joined = (slot == 0) & bool((fit.counts.slot != 0).all())
     gap = gaps(fit, a, b) / sigma
-    return Outlook(fit.likelihood, float(fit.reported.border[TIE]), gap, slot * bias, np.where(joined, bias, 0.0))
+    moved = slot * bias if x is None else slot * bias + _swayed(fit, judge, x)
+    return Outlook(fit.likelihood, float(fit.reported.border[TIE]), gap, moved, np.where(joined, bias, 0.0))
+
+
+def _swayed(fit: Fit, judge: np.ndarray, x: np.ndarray) -> np.ndarray:
+    place = fit.layout.beta[np.zeros_like(judge) if len(fit.layout.beta) == 1 else judge]
+    return (x / fit.layout.unit * fit.reported.border[place]).sum(axis=1)
 
 
 def gaps(fit: Fit, a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse import csr_array
 
-from juryrank.columns import number_rows
+from juryrank.columns import merged, number_rows, value_codes
 from juryrank.conflicts.ballots import Ballots
 from juryrank.conflicts.expectation import Outlook, outlook
 from juryrank.conflicts.triples import triples
@@ -54,7 +54,7 @@ class Implied:
 
 @dataclass(frozen=True, eq=False)
 class _Cells:
-    """Votes that are drawn alike: one pair, judge, slot and weight."""
+    """Votes that are drawn alike: one pair, judge, slot, weight, and covariates."""
 
     pair: np.ndarray
     votes: np.ndarray
@@ -99,14 +99,17 @@ def _cells(fit: Fit, ballots: Ballots) -> tuple[_Cells, np.ndarray]:
     """What is drawn, and (pairs,) the lean of what stays."""
     drawn = ~ballots.flip & ~(ballots.tie & (fit.likelihood == "half"))
     a, b = ballots.a[ballots.pair], ballots.b[ballots.pair]
-    view = outlook(fit, a, b, ballots.judge, ballots.slot)
+    view = outlook(fit, a, b, ballots.judge, ballots.slot, ballots.x)
     drawn &= ~np.isnan(view.gap + view.bias)
     size = np.where(ballots.tie, 0.5, np.abs(ballots.lean)) * ballots.weight / ballots.votes
     stakes, stake = np.unique(size[drawn], return_inverse=True)
-    number, keys = number_rows(ballots.pair[drawn], ballots.judge[drawn], ballots.slot[drawn] + 1, stake)
+    x = None if ballots.x is None else ballots.x[drawn]
+    alike = (ballots.pair[drawn], ballots.judge[drawn], ballots.slot[drawn] + 1, stake)
+    number, keys = number_rows(*alike, *value_codes(x))
     pair, judge, slot = keys[:, 0], keys[:, 1], keys[:, 2] - 1
     votes = np.bincount(number, weights=ballots.votes[drawn], minlength=len(keys)).astype(np.int64)
-    cells = _Cells(pair, votes, stakes[keys[:, 3]], outlook(fit, ballots.a[pair], ballots.b[pair], judge, slot))
+    values = merged(x, number, len(keys))
+    cells = _Cells(pair, votes, stakes[keys[:, 3]], outlook(fit, ballots.a[pair], ballots.b[pair], judge, slot, values))
     return cells, ballots.by_pair(ballots.weight * ballots.lean * ~(drawn | ballots.flip))
 
 

@@ -29,7 +29,8 @@ def surprises(fit: Fit, ballots: Ballots, most: int) -> pd.DataFrame:
     `wins_a`, `expected` and `n` are sums of weights. `context` is None where contexts are pooled. A disagreement counts
     unless the fit dropped them; opinions that the fit says nothing about do not.
     """
-    share, variance = outlook(fit, ballots.a[ballots.pair], ballots.b[ballots.pair], ballots.judge, ballots.slot).share()
+    a, b = ballots.a[ballots.pair], ballots.b[ballots.pair]
+    share, variance = outlook(fit, a, b, ballots.judge, ballots.slot, ballots.x).share()
     known = ~np.isnan(share) & ~(ballots.flip & (fit.disagreements == "drop"))
 
     def total(values: np.ndarray) -> np.ndarray:

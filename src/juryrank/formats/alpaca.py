@@ -10,9 +10,9 @@ import pandas as pd
 from juryrank import tables
 from juryrank.columns import first_true, numbers
 from juryrank.formats.cells import counted
-from juryrank.formats.format import COMPARISON_COLUMNS, Format, carried
+from juryrank.formats.format import Format, carried
 from juryrank.formats.source import Rows
-from juryrank.tables import Comparisons
+from juryrank.tables import COMPARISON_COLUMNS, Comparisons
 
 _LABELS = ("for generator_1", "for generator_2", "tie", "failure (no preference)")
 _STATUS = np.array(["win", "win", "tie", "failure"], dtype=object)

@@ -10,9 +10,9 @@ import pandas as pd
 from juryrank import tables
 from juryrank.columns import numbers
 from juryrank.formats.cells import by_word, coded, counted
-from juryrank.formats.format import COMPARISON_COLUMNS, Format, carried
+from juryrank.formats.format import Format, carried
 from juryrank.formats.source import Rows
-from juryrank.tables import Comparisons
+from juryrank.tables import COMPARISON_COLUMNS, Comparisons
 
 _WINNERS = {"model_a": 0, "model_b": 1, "tie": 2, "tie (bothbad)": 3}
 _BOTH_BAD = 3

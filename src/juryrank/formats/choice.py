@@ -10,9 +10,9 @@ import pandas as pd
 from juryrank import tables
 from juryrank.columns import first_true
 from juryrank.formats.cells import by_word, coded, counted
-from juryrank.formats.format import JUDGMENT_COLUMNS, Format, carried
+from juryrank.formats.format import Format, carried
 from juryrank.formats.source import Rows
-from juryrank.tables import Judgments
+from juryrank.tables import JUDGMENT_COLUMNS, Judgments
 
 _CHOICES = {"left": 0, "right": 1, "tie": 2, "uncertain": 3}
 _FAILED = 4

@@ -11,13 +11,6 @@ import pandas as pd
 from juryrank.formats.source import Document, Rows, listed
 from juryrank.tables import Comparisons, Judgments
 
-#: the columns that have a meaning in each table; a foreign column of such a name is not carried over by accident
-JUDGMENT_COLUMNS = ("context", "judge", "first", "second", "outcome", "p_first", "repetition", "weight", "group")
-COMPARISON_COLUMNS = (
-    *("context", "judge", "item_a", "item_b", "status", "winner", "p_a", "weight", "orders", "slot"),
-    *("flipped", "completed", "failures", "group", "count", "both_bad", "showings"),
-)
-
 
 @dataclass(frozen=True)
 class Format:

@@ -10,9 +10,9 @@ import pandas as pd
 from juryrank import tables
 from juryrank.columns import vocabulary
 from juryrank.formats.cells import by_number, coded, counted
-from juryrank.formats.format import COMPARISON_COLUMNS, JUDGMENT_COLUMNS, Format, carried
+from juryrank.formats.format import Format, carried
 from juryrank.formats.source import Rows
-from juryrank.tables import Comparisons, Judgments
+from juryrank.tables import COMPARISON_COLUMNS, JUDGMENT_COLUMNS, Comparisons, Judgments
 
 _WON, _LOST, _TIE = range(3)
 _LABELS = ("won by item_a", "won by item_b", "tie")
@@ -49,6 +49,8 @@ def _showings(rows: Rows, result: np.ndarray) -> Judgments:
         made["repetition"] = rows.frame[passes]
     consumed = ("item_a", "item_b", "outcome_a", "order", passes)
     columns, notes = carried(rows, consumed, ("judge", "context", "weight", "group"), JUDGMENT_COLUMNS)
+    columns = tables.paired(columns, ("_a", "_b"), ("_first", "_second"), swapped)
+    made["turned"] = swapped
     origin = rows.called(first="item_a", second="item_b", outcome="outcome_a", repetition=passes)
     return tables.judgments(pd.DataFrame(columns | made), origin, notes)
 

@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from juryrank import tables
 from juryrank.formats.cells import by_flag, coded, counted
-from juryrank.formats.format import COMPARISON_COLUMNS, JUDGMENT_COLUMNS, Format
+from juryrank.formats.format import Format
 from juryrank.formats.source import Rows
-from juryrank.tables import OUTCOMES, STATUSES, Comparisons, Judgments
+from juryrank.tables import COMPARISON_COLUMNS, JUDGMENT_COLUMNS, OUTCOMES, STATUSES, Comparisons, Judgments
 
 
 def _judgments(rows: Rows) -> Judgments:
@@ -20,7 +20,7 @@ def _judgments(rows: Rows) -> Judgments:
 def _comparisons(rows: Rows) -> Comparisons:
     flags = {
         name: coded(rows.frame, name, by_flag, "true or false", rows.origin).astype(bool)
-        for name in ("flipped", "completed")
+        for name in ("flipped", "completed", "turned")
         if name in rows.columns
     }
     result = tables.comparisons(rows.frame.assign(**flags), rows.origin)

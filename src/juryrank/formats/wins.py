@@ -9,9 +9,9 @@ import pandas as pd
 
 from juryrank import tables
 from juryrank.columns import first_true, numbers, vocabulary
-from juryrank.formats.format import COMPARISON_COLUMNS, Format, carried
+from juryrank.formats.format import Format, carried
 from juryrank.formats.source import Rows, many
-from juryrank.tables import Comparisons
+from juryrank.tables import COMPARISON_COLUMNS, Comparisons
 
 #: what a table of counts writes where a pair was not compared
 _NOT_COUNTED = ("", "na", "n/a", "nan", "null", "none")

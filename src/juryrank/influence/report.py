@@ -111,6 +111,8 @@ def _no_places(fit: Fit) -> str | None:
     """Why there is no one order to be changed; None where there is one."""
     if fit.contexts == "separate":
         return "Every context has an order of its own: there is no one first place that votes could change."
+    if fit.covariates:
+        return "Strengths are read at equal covariates: how few votes hold up the first place was not searched."
     if int(fit.graph.component.max()) > 1:
         return f"{fit.graph.component.max()} groups have no comparison between them: there is no one first place."
     if int(fit.graph.observed.sum()) > MOST_ITEMS:
