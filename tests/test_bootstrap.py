@@ -108,3 +108,38 @@ def test_resamples_know_covariates():
         weight = frame["group"].map(dict(zip(names, times[:, resample], strict=True))).astype(float)
         again = jr.fit_bt(frame.assign(weight=weight), covariates=["length"], extra_starts=0)
         assert found.strengths[resample] == pytest.approx(again.strengths.to_numpy(), abs=5e-3)
+
+
+def wins(*rows: tuple[str, str, int, int]) -> jr.Comparisons:
+    """A wins table."""
+    return jr.read(pd.DataFrame(rows, columns=["item_a", "item_b", "win_a", "win_b"]))
+
+
+def test_what_has_no_finite_gap_has_no_interval():
+    """A chain of clean sweeps, and two halves that a resample tears apart, have no resampled interval."""
+    swept = jr.bootstrap(jr.fit_bt(wins(("A", "B", 5, 0), ("B", "C", 5, 0))), 50, by="row").frame()
+    assert swept["low"].isna().all() and (swept["usable"] == 0).all()
+    torn = jr.bootstrap(jr.fit_bt(wins(("A", "B", 20, 20), ("C", "D", 20, 20), ("A", "C", 2, 1)), prior=None), 400, by="row")
+    assert torn.degenerate > 100 and torn.frame()["usable"].max() < 0.8
+    lone = jr.bootstrap(jr.fit_bt(wins(("A", "B", 5, 3)), prior=None), 2000, by="row")
+    assert lone.degenerate / 2000 == pytest.approx(np.exp(-3) + np.exp(-5), abs=0.02) and lone.unconverged == 0
+
+
+def test_resamples_that_do_not_differ_are_no_interval():
+    """Ties alone resample to ties: there is an estimate, and neither interval nor error."""
+    rows = pd.DataFrame({"item_a": "A", "item_b": "B", "p_a": 0.5, "status": ["tie"] * 10, "group": range(10)})
+    found = jr.bootstrap(jr.fit_bt(rows, prior=None), 50).frame()
+    assert (found["strength"] == 0).all() and found[["low", "high", "stderr"]].isna().all(axis=None)
+
+
+def test_only_a_fit_is_resampled():
+    """A ranking, separate contexts by group, a bad seed and a level in percent are refused in words."""
+    ranking = jr.rank(votes(9))
+    for call, word in (
+        (lambda: jr.bootstrap(ranking, 10), "its `.fit`"),
+        (lambda: jr.bootstrap(ranking.fit, 10, seed=-1), "seed is -1"),
+        (lambda: jr.bootstrap(ranking.fit, 10).frame(level=95), "level is 95"),
+        (lambda: jr.bootstrap(jr.fit_bt(votes(9).assign(context=votes(9)["group"]), contexts="separate"), 10), "separate"),
+    ):
+        with pytest.raises(jr.SettingsError, match=word):
+            call()

@@ -234,3 +234,71 @@ def test_pair_counts_and_separate_contexts_have_no_robust_errors():
     separate = jr.fit_bt(compared, contexts="separate")
     with pytest.raises(jr.SettingsError, match="contexts='pooled'"):
         separate.covariance("cluster")
+
+
+def agreeing() -> pd.DataFrame:
+    """Twenty-five groups with the same three wins and a loss."""
+    return pd.DataFrame(
+        [{"item_a": "A", "item_b": "B", "p_a": float(k < 3), "group": f"g{i}"} for i in range(25) for k in range(4)]
+    )
+
+
+def test_groups_that_agree_to_the_last_vote_say_nothing_of_errors():
+    """Where every group says the same, clustered errors are missing, and a ranking has the model's with a warning."""
+    ranking = jr.rank(agreeing())
+    assert math.isnan(ranking.fit.contrast("A", "B", kind="cluster").stderr)
+    assert ranking.settings["covariance"] == "model" and any("agree to the last vote" in w for w in ranking.warnings)
+    assert ranking.frame["stderr"].tolist() == pytest.approx([0.115] * 2, abs=0.01)
+
+
+def test_ties_alone_give_no_place_a_probability_by_name():
+    """Three items that only tied share every place alike, whatever their names."""
+    rows = [
+        {"item_a": a, "item_b": b, "p_a": 0.5, "status": "tie", "group": f"g{i}"}
+        for i in range(25)
+        for a, b in ("AB", "BC", "AC")
+    ]
+    frame = jr.rank(rows).frame
+    assert frame["p_best"].to_numpy() == pytest.approx(np.full(3, 1 / 3), abs=0.05)
+    assert frame["expected_rank"].to_numpy() == pytest.approx(np.full(3, 2.0), abs=0.05)
+
+
+def test_items_without_a_finite_strength_have_no_covariance():
+    """An unbeaten item without a prior is NaN in the covariance, as in the standard errors."""
+    rows = pd.DataFrame(
+        {"item_a": ["A"] * 3 + ["B"] * 4, "item_b": ["B", "B", "C", *"CCCC"], "p_a": [1.0] * 3 + [1, 0, 1, 0]}
+    )
+    found = jr.fit_bt(rows, prior=None)
+    assert found.covariance().loc["A"].isna().all() and np.isfinite(found.covariance().loc["B", "C"])
+
+
+def test_unrelated_groups_do_not_move_degrees_of_freedom():
+    """Groups that speak of other items alone do not count."""
+    frame = votes(9, judges=1)
+    other = votes(10, judges=1).assign(group=lambda rows: "x" + rows["group"])
+    other = other.assign(item_a="x" + other["item_a"], item_b="x" + other["item_b"])
+    one, both = (jr.fit_bt(data) for data in (frame, pd.concat([frame, other])))
+    assert one.contrast("i0", "i4", kind="cluster").freedom == both.contrast("i0", "i4", kind="cluster").freedom
+
+
+@pytest.mark.parametrize("level", [95, -1, float("nan"), None, True])
+def test_a_level_that_is_no_share_is_refused(level):
+    """A level of a contrast outside (0, 1) is an error that shows it."""
+    with pytest.raises(jr.SettingsError, match="level"):
+        jr.fit_bt(votes(11)).contrast("i0", "i1", level=level)
+
+
+def test_comparisons_have_no_opinions_of_several_rows():
+    """Clusters by opinion are for showings: comparisons are told to take the sandwich."""
+    with pytest.raises(jr.SettingsError, match="sandwich"):
+        jr.fit_bt(votes(12)).contrast("i0", "i1", kind="cluster", by="opinion")
+
+
+def test_odd_words_for_clusters_and_items_are_refused():
+    """A clustering that is no word and an item that is no id are errors in words."""
+    fit = jr.fit_bt(votes(13))
+    for call in (lambda: fit.contrast("i0", "i1", kind="cluster", by=None), lambda: fit.contrast(["i0"], "i1")):
+        with pytest.raises(jr.SettingsError):
+            call()
+    with pytest.raises(jr.SettingsError, match="seed is -1"):
+        jr.rank(votes(13), seed=-1)

@@ -38,9 +38,9 @@ class Robust:
     """A covariance, and how many clusters it rests on."""
 
     covariance: Covariance
-    #: (nodes,) clusters that each node occurs in
+    #: (nodes,) clusters that each node occurs in, and that its component does
     clusters_of: np.ndarray
-    clusters: int
+    clusters: np.ndarray
 
 
 def sandwich(ties: str, found: Evidence, layout: Layout, at: Parameters, model: Covariance) -> Covariance:
@@ -67,7 +67,11 @@ def clustered(ties: str, found: Evidence, layout: Layout, at: Parameters, model:
     matrix = whole @ meat @ whole
     for moved in _moves(cells, whole):
         matrix += moved.T @ moved
-    return Robust(model.with_whole(matrix), _occurrences(found, cluster, len(layout.place)), len(np.unique(cluster)))
+    group = np.where(layout.place >= 0, layout.problem.component.reshape(-1)[layout.place], -1)
+    own = _occurrences(cluster, found.a, found.b, len(layout.place))
+    return Robust(
+        model.with_whole(matrix), own, _occurrences(cluster, group[found.a], group[found.b], int(group.max()) + 1)[group]
+    )
 
 
 def both_ways(group: Robust, judge: Robust, crossed: Robust) -> Robust:
@@ -78,7 +82,7 @@ def both_ways(group: Robust, judge: Robust, crossed: Robust) -> Robust:
     return Robust(
         group.covariance.with_whole(positive),
         np.minimum(group.clusters_of, judge.clusters_of),
-        min(group.clusters, judge.clusters),
+        np.minimum(group.clusters, judge.clusters),
     )
 
 
@@ -184,7 +188,7 @@ def _summed(each: csr_array, weight: np.ndarray, number: np.ndarray) -> csr_arra
     return csr_array(coo_array((weight, (number, np.arange(len(number)))), shape=shape).tocsr() @ each)
 
 
-def _occurrences(found: Evidence, cluster: np.ndarray, nodes: int) -> np.ndarray:
-    """(nodes,) in how many clusters each occurs."""
-    _, pairs = number_rows(np.tile(cluster, 2), np.concatenate([found.a, found.b]))
-    return np.bincount(pairs[:, 1], minlength=nodes)
+def _occurrences(cluster: np.ndarray, a: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
+    """(n,) in how many clusters each of n things, at the ends a and b of rows, occurs."""
+    _, pairs = number_rows(np.tile(cluster, 2), np.concatenate([a, b]))
+    return np.bincount(pairs[:, 1], minlength=n)

@@ -36,7 +36,7 @@ def coefficient_frame(
     error = (
         np.where(fitted, _errors(spread)[place], np.nan) if spread.covariance is not None else np.full(len(place), np.nan)
     )
-    freedom = np.inf if spread.clusters is None else max(spread.clusters - 1.0, 1.0)
+    freedom = np.inf if spread.clusters is None else max(float(spread.clusters.max()) - 1.0, 1.0)
     far = reach(level, np.full(len(place), freedom)) * error
     known = error > 0
     p = [two_sided(e / s, freedom) if k else np.nan for e, s, k in zip(effect, error, known, strict=True)]

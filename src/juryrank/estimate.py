@@ -26,7 +26,7 @@ from juryrank.layout import Layout
 from juryrank.likelihoods import probabilities
 from juryrank.objective import TIE, Parameters
 from juryrank.prior import Prior
-from juryrank.spread import Spread, grouping, reach, spread, two_sided
+from juryrank.spread import Spread, check_level, grouping, reach, spread, two_sided
 from juryrank.tables import Comparisons, Judgments
 
 Item = str | tuple[str, str]
@@ -163,6 +163,8 @@ class Fit:
         for pair counts, for fewer than two clusters, and where contexts are separate.
         """
         key = (kind, grouping(kind, by))
+        if key[1] == "opinion" and isinstance(self.source, Comparisons):
+            raise SettingsError("every comparison is an opinion of its own: kind='sandwich' takes them as independent.")
         if key not in self._spreads:
             known = self.model_covariance
             self._spreads[key] = spread(*key, known, self.likelihood, self.layout, self.reported, lambda: self.evidence)
@@ -213,6 +215,8 @@ class Fit:
             block, place = np.divmod(self.layout.place[seen], width)
             values = known.strengths[block[:, None], place[:, None], place[None, :]]
             matrix[np.ix_(seen, seen)] = np.where(block[:, None] == block[None, :], values, 0.0)
+        endless = np.isinf(self.strengths.to_numpy())
+        matrix[endless], matrix[:, endless] = np.nan, np.nan
         return pd.DataFrame(matrix, index=names, columns=names)
 
     def contrast(
@@ -223,6 +227,7 @@ class Fit:
         `kind` and `by` as in `spread`; clustered intervals use Student's t. An end without a finite maximum is open; a gap
         across components is undefined.
         """
+        check_level(level)
         used = self.spread(kind, by)
         one, other = self.node(a), self.node(b)
         if one == other or self.graph.label[one] != self.graph.label[other] or not self._seen(one, other):
@@ -263,7 +268,7 @@ class Fit:
         """Position of an item, or (context, item), in `strengths`; `SettingsError` where there is none."""
         try:
             place = self.strengths.index.get_loc(item)
-        except (KeyError, TypeError):
+        except (KeyError, TypeError, pd.errors.InvalidIndexError):
             place = None
         if not isinstance(place, int):
             wanted = "an item" if self.contexts == "pooled" else "a (context, item)"

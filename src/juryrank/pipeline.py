@@ -25,7 +25,7 @@ from juryrank.prior import Prior
 from juryrank.ranking import Ordering, Ranking, order
 from juryrank.reconciliation import reconcile
 from juryrank.repeats import effective
-from juryrank.spread import Spread
+from juryrank.spread import Spread, check_level, whole_number
 from juryrank.tables import Comparisons, Judgments
 from juryrank.verdicts import ABReport, compare_tables
 
@@ -87,7 +87,7 @@ def rank(
     `covariates`: further columns, say `length`, at equal values of which strengths are read. Other options: see `fit_bt` and
     `reconcile`; `format` and `columns`: see `read`.
     """
-    _check(model, on, repeats, covariance, level, top_k)
+    _check(model, on, repeats, covariance, level, top_k, seed)
     names = named(covariates)
     progress("reading")
     data = read(source, format=format, columns=columns)
@@ -327,15 +327,15 @@ def diagnose(source: Any, **settings: Any) -> Diagnostics:
     return audit(source, **settings).facts
 
 
-def _check(model: str, on: str, repeats: str, covariance: str, level: float, top_k: int | None) -> None:
+def _check(model: str, on: str, repeats: str, covariance: str, level: float, top_k: int | None, seed: int) -> None:
     options = {"model": (model, MODELS), "on": (on, FITTED), "repeats": (repeats, REPEATS)}
     for name, (value, allowed) in (options | {"covariance": (covariance, tuple(COVARIANCES))}).items():
         if value not in allowed:
             raise SettingsError(f"no {name} {value!r}; expected one of {', '.join(allowed)}.")
-    if not isinstance(level, (int, float)) or not 0 < level < 1:
-        raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
-    if top_k is not None and (isinstance(top_k, bool) or not isinstance(top_k, int) or top_k < 1):
-        raise SettingsError(f"top_k is {top_k!r}; expected a whole number of at least 1.")
+    check_level(level)
+    whole_number(seed, "seed", 0)
+    if top_k is not None:
+        whole_number(top_k, "top_k", 1)
 
 
 def _fitted(data: Judgments | Comparisons, compared: Comparisons, on: str) -> Judgments | Comparisons:
@@ -394,16 +394,26 @@ def _spread(fit: Fit, compared: Comparisons, wanted: str) -> tuple[Spread, tuple
         return fit.spread(*COVARIANCES[wanted]), ()
     used = compared.table["group"].cat.codes[(compared.table["weight"] > 0).to_numpy()]
     groups, items, said = used.nunique(), int(fit.graph.observed.sum()), ""
-    pooled = fit.contexts == "pooled"
-    if pooled and 1 < groups < len(used):
-        if groups >= max(GROUPS, items):
-            return fit.spread("cluster", "group"), ()
+    pooled, found = fit.contexts == "pooled", None
+    if pooled and 1 < groups < len(used) and groups >= max(GROUPS, items):
+        found = fit.spread("cluster", "group")
+    elif pooled and 1 < groups < len(used):
         said = (
             f"{len(used)} opinions come from {groups} groups, too few to cluster {items} items by: standard errors treat "
             "opinions as independent and may be too small."
         )
-    repeated = pooled and isinstance(fit.source, Judgments) and np.ptp(fit.evidence.opinion) > 0
-    return fit.spread("cluster", "opinion") if repeated else fit.spread(), (said,) if said else ()
+    if found is None and pooled and isinstance(fit.source, Judgments) and _several_showings(fit):
+        found = fit.spread("cluster", "opinion")
+    if found is not None and found.covariance is None and fit.model_covariance is not None:
+        said = f"{found.by}s agree to the last vote and say nothing of errors: the model's are given."
+        found = None
+    return found or fit.spread(), (said,) if said else ()
+
+
+def _several_showings(fit: Fit) -> bool:
+    """Whether some opinion rests on more than one showing, and there is more than one opinion."""
+    showings_each = np.bincount(fit.evidence.opinion)
+    return bool(len(showings_each) > 1 and showings_each.max() > 1)
 
 
 def _worth(fitted: Judgments, fit: Fit, options: dict[str, Any]) -> tuple[Fit, tuple[str, ...]]:

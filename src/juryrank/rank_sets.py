@@ -135,7 +135,8 @@ def _maxima(scale: np.ndarray, drawn: np.ndarray) -> np.ndarray:
 
 def _ranks(gaps: Gaps, drawn: np.ndarray, seed: int) -> np.ndarray:
     """(draws, items) rank of each item in each draw; NaN where some gap is not measured."""
-    if not gaps.measured.all():
+    known = np.isfinite(gaps.error) | np.eye(len(gaps.strength), dtype=bool)
+    if not (gaps.measured & known).all():
         return np.full(drawn.shape, np.nan)
     finite = gaps.freedom[np.isfinite(gaps.freedom)]
     if len(finite):

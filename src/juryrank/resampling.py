@@ -22,6 +22,7 @@ from juryrank.estimate import Fit, Item
 from juryrank.evidence import Evidence
 from juryrank.objective import Parameters, Rows
 from juryrank.solver import Damping, solve_many
+from juryrank.spread import check_level, whole_number
 
 UNITS = ("row", "group", "judge")
 COUNTS = ("poisson", "multinomial")
@@ -29,6 +30,8 @@ COUNTS = ("poisson", "multinomial")
 BATCH = 16_000_000
 #: share of the resamples that an interval must rest on
 USABLE = 0.8
+#: a spread of resamples under this is none: what they differ in is not what was drawn
+STILL = 1e-9
 #: close to the optimum, and no closer than the noise of resampling asks for
 NEAR = Damping(start=1e-3, iterations=60, step=1e-5)
 GRADIENT = 1e-6
@@ -60,8 +63,9 @@ class Bootstrap:
     def frame(self, level: float = 0.95) -> pd.DataFrame:
         """One row per item: strength, percentile interval, standard error, usable resamples.
 
-        An item with too few usable resamples (under 80 %) has no interval.
+        An item with too few usable resamples (under 80 %), or whose resamples do not differ, has no interval.
         """
+        check_level(level)
         point = self.fit.strengths.to_numpy()
         low, high, error, usable = _interval(self.strengths, point, level)
         columns = {"strength": point, "low": low, "high": high, "stderr": error, "usable": usable}
@@ -69,6 +73,7 @@ class Bootstrap:
 
     def contrast(self, a: Item, b: Item, level: float = 0.95) -> pd.Series:
         """Gap between two items on the full data, percentile interval, standard error and usable resamples."""
+        check_level(level)
         one, other = self.fit.node(a), self.fit.node(b)
         point = np.array([self.fit.contrast(a, b).estimate])
         found = _interval((self.strengths[:, one] - self.strengths[:, other])[:, None], point, level)
@@ -81,7 +86,7 @@ def bootstrap(fit: Fit, resamples: int = 1000, *, by: str = "group", counts: str
     `counts`: "poisson" or "multinomial" numbers of times that each is kept. Raises `SettingsError` for pair counts, and
     where there is one group or judge alone.
     """
-    _check(resamples, by, counts)
+    _check(fit, resamples, by, counts, seed)
     found = fit.evidence
     units = _Units.of(fit, found, by)
     rng = np.random.default_rng(seed)
@@ -89,15 +94,19 @@ def bootstrap(fit: Fit, resamples: int = 1000, *, by: str = "group", counts: str
     parts = [_batch(fit, units, units.drawn(rng, counts, step)) for _ in range(0, resamples, step)]
     strengths, sigmas, whole, converged = (np.concatenate(part)[:resamples] for part in zip(*parts, strict=True))
     strengths[~converged] = np.nan
-    return Bootstrap(fit, strengths, sigmas, by, counts, int((~whole).sum()), int((~converged).sum()))
+    return Bootstrap(fit, strengths, sigmas, by, counts, int((~whole).sum()), int((whole & ~converged).sum()))
 
 
-def _check(resamples: int, by: str, counts: str) -> None:
-    if isinstance(resamples, bool) or not isinstance(resamples, int) or resamples < 1:
-        raise SettingsError(f"{resamples!r} resamples; expected a whole number of at least 1.")
+def _check(fit: Fit, resamples: int, by: str, counts: str, seed: int) -> None:
+    if not isinstance(fit, Fit):
+        raise SettingsError(f"a {type(fit).__name__} is no fit; a ranking's is its `.fit`.")
+    whole_number(resamples, "resamples", 2)
+    whole_number(seed, "seed", 0)
     for name, value, allowed in (("by", by, UNITS), ("counts", counts, COUNTS)):
         if value not in allowed:
             raise SettingsError(f"no {name}={value!r}; expected one of {', '.join(allowed)}.")
+    if by == "group" and fit.contexts == "separate":
+        raise SettingsError("contexts='separate': the items of a context are known from it alone; resample by row or judge.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -177,8 +186,8 @@ def _batch(fit: Fit, units: _Units, wins: np.ndarray) -> tuple[np.ndarray, np.nd
     seen = layout.place >= 0
     flat = at.strength.reshape(len(wins), -1)[:, layout.place[seen]] * np.exp(-shift)[:, None]
     strengths = np.full((len(wins), len(layout.place)), np.nan)
-    held = _held(units.rows, wins, layout.place[seen], fit.graph.strong[seen])
-    strengths[:, seen] = _centred(flat, held, fit.graph.strong[seen], fit.strengths.to_numpy()[seen])
+    held = _held(units.rows, wins, layout.place[seen], fit.graph.label[seen])
+    strengths[:, seen] = _centred(flat, held, fit.graph.label[seen], fit.strengths.to_numpy()[seen])
     judges = len(fit.sigmas)
     known = len(layout.t) == judges and units.rows.t is not None
     sigmas = np.ones((len(wins), judges))
@@ -200,32 +209,42 @@ def _climbed(fit: Fit, wins: np.ndarray, tolerance: float) -> tuple[Parameters, 
     return Parameters(strength[:, None], np.tile(fit.reported.border, (len(wins), 1))), arrived
 
 
-def _held(rows: Rows, wins: np.ndarray, place: np.ndarray, strong: np.ndarray) -> np.ndarray:
-    """(resamples, nodes) whether the node still hangs, by chains of wins both ways, with the largest part of its group."""
+def _held(rows: Rows, wins: np.ndarray, place: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """(resamples, nodes) whether the node hangs, by chains of wins both ways, with most of its group.
+
+    Where no part of a group is the largest, nothing of it does.
+    """
     node = np.full(int(place.max()) + 1, -1)
     node[place] = np.arange(len(place))
     used = np.flatnonzero((rows.observed > 0) & (rows.weight > 0))
     a, b = node[rows.a[used]], node[rows.b[used]]
     held = np.ones((len(wins), len(place)), bool)
-    for resample in np.flatnonzero(~_two_way(a, b, wins[:, :, used], strong)):
+    for resample in np.flatnonzero(~_two_way(a, b, wins[:, :, used], group)):
         for_a, for_b, tied = wins[resample][:, used]
         ahead, behind = for_a + tied > 0, for_b + tied > 0
         edges = np.concatenate([a[ahead], b[behind]]), np.concatenate([b[ahead], a[behind]])
         graph = coo_array((np.ones(len(edges[0])), edges), shape=(len(place), len(place))).tocsr()
-        _, label = connected_components(graph, directed=True, connection="strong")
-        sizes = np.bincount(label)[label]
-        largest = np.zeros(int(strong.max()) + 1)
-        np.maximum.at(largest, strong, sizes)
-        held[resample] = sizes == largest[strong]
+        held[resample] = _in_largest(connected_components(graph, directed=True, connection="strong")[1], group)
     return held
 
 
-def _two_way(a: np.ndarray, b: np.ndarray, wins: np.ndarray, strong: np.ndarray) -> np.ndarray:
+def _in_largest(part: np.ndarray, group: np.ndarray) -> np.ndarray:
+    """(nodes,) whether a node's part is the one largest of its group, and more than itself."""
+    sizes = np.bincount(part)
+    home = np.zeros(len(sizes), np.int64)
+    home[part] = group
+    largest = np.zeros(int(group.max()) + 1, np.int64)
+    np.maximum.at(largest, home, sizes)
+    leads = (sizes == largest[home]) & (sizes > 1)
+    return np.asarray((leads & (np.bincount(home[leads], minlength=len(largest)) == 1)[home])[part])
+
+
+def _two_way(a: np.ndarray, b: np.ndarray, wins: np.ndarray, group: np.ndarray) -> np.ndarray:
     """(resamples,) whether pairs that were won both ways, which are quickly followed, hold every group together."""
     both = (wins[:, 0] + wins[:, 2] > 0) & (wins[:, 1] + wins[:, 2] > 0)
-    n, edges = len(strong), np.arange(len(a))
+    n, edges = len(group), np.arange(len(a))
     ends = coo_array((np.ones(2 * len(a)), (np.concatenate([a, b]), np.tile(edges, 2))), shape=(n, len(a))).tocsr()
-    _, first = np.unique(strong, return_index=True)
+    _, first = np.unique(group, return_index=True)
     reached = np.zeros((n, len(wins)), bool)
     reached[first] = True
     count = -1
@@ -253,4 +272,6 @@ def _interval(draws: np.ndarray, point: np.ndarray, level: float) -> tuple[np.nd
     kept = draws[:, enough]
     low[enough], high[enough] = np.nanquantile(kept, [0.5 - level / 2, 0.5 + level / 2], axis=0)
     error[enough] = np.nanstd(kept, axis=0, ddof=1)
+    for part in (low, high, error):
+        part[~(error > STILL)] = np.nan
     return np.minimum(low, point), np.maximum(high, point), error, usable

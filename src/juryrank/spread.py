@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from numbers import Integral, Real
 
 import numpy as np
 from scipy.special import ndtr, ndtri, stdtr, stdtrit
@@ -15,6 +16,9 @@ from juryrank.evidence import Evidence
 from juryrank.information import Covariance
 from juryrank.layout import Layout
 from juryrank.objective import Parameters
+
+#: share of the model's variance under which clusters that agree to the last vote say nothing of errors
+FLOOR = 1e-5
 
 KINDS = ("model", "sandwich", "cluster")
 GROUPINGS = ("group", "judge", "both", "opinion")
@@ -29,8 +33,8 @@ class Spread:
     by: str
     #: None where it is not defined
     covariance: Covariance | None
-    #: clusters in all; None where there are none
-    clusters: int | None = None
+    #: (nodes,) clusters in the node's component; None where there are none
+    clusters: np.ndarray | None = None
     #: (nodes,) clusters that each node occurs in, and variance of its strength
     clusters_of: np.ndarray | None = None
     variance_of: np.ndarray | None = None
@@ -45,7 +49,7 @@ class Spread:
             return np.full(np.broadcast_shapes(one.shape, () if other is None else other.shape), np.inf)
         own = np.maximum(self.clusters_of - 1.0, 1.0)
         found = own[one] if other is None else _welch(self.variance_of, own, one, other)
-        return np.clip(found, 1.0, max(self.clusters - 1.0, 1.0))
+        return np.clip(found, 1.0, np.maximum(self.clusters[one] - 1.0, 1.0))
 
 
 def _welch(variance: np.ndarray, own: np.ndarray, one: np.ndarray, other: np.ndarray) -> np.ndarray:
@@ -59,7 +63,8 @@ def grouping(kind: str, by: str | Sequence[str]) -> str:
     """The one word for `by`, "" where it does not matter."""
     if kind not in KINDS:
         raise SettingsError(f"no covariance {kind!r}; expected one of {', '.join(KINDS)}.")
-    word = by if isinstance(by, str) else "both" if sorted(by) == ["group", "judge"] else ", ".join(map(str, by))
+    several = isinstance(by, (list, tuple, set, frozenset))
+    word = "both" if several and sorted(map(str, by)) == ["group", "judge"] else by
     if word not in GROUPINGS:
         raise SettingsError(f"clusters by {word!r}; expected one of {', '.join(GROUPINGS)}.")
     return word if kind == "cluster" else ""
@@ -82,13 +87,21 @@ def spread(
         raise SettingsError(f"a {kind} covariance needs items that recur over contexts: contexts='pooled'.")
     if model is None:
         return Spread(kind, by, None)
-    if kind == "sandwich":
-        return Spread(kind, by, sandwich(ties, found, layout, at, model))
-    robust = _clustered(by, ties, found, layout, at, model)
-    variance = np.full(len(layout.place), np.nan)
     seen = layout.place >= 0
+    variance, expected = (np.full(len(layout.place), np.nan) for _ in range(2))
+    expected[seen] = model.variance(layout.place[seen])
+    if kind == "sandwich":
+        alone = sandwich(ties, found, layout, at, model)
+        return Spread(kind, by, None if _still(alone.variance(layout.place[seen]), expected[seen]) else alone)
+    robust = _clustered(by, ties, found, layout, at, model)
     variance[seen] = robust.covariance.variance(layout.place[seen])
-    return Spread(kind, by, robust.covariance, robust.clusters, robust.clusters_of, variance)
+    covariance = None if _still(variance[seen], expected[seen]) else robust.covariance
+    return Spread(kind, by, covariance, robust.clusters, robust.clusters_of, variance)
+
+
+def _still(variance: np.ndarray, expected: np.ndarray) -> bool:
+    """Whether the variance of some node is that of rounding: all that speaks of it says the same to the last vote."""
+    return bool((variance < FLOOR * expected).any())
 
 
 def _clustered(by: str, ties: str, found: Evidence, layout: Layout, at: Parameters, model: Covariance) -> Robust:
@@ -100,6 +113,18 @@ def _clustered(by: str, ties: str, found: Evidence, layout: Layout, at: Paramete
     crossed, _ = number_rows(found.group, found.judge)
     group, judge = (_clustered(one, ties, found, layout, at, model) for one in ("group", "judge"))
     return both_ways(group, judge, clustered(ties, found, layout, at, model, crossed))
+
+
+def check_level(level: float) -> None:
+    """Refuses what is no level of an interval."""
+    if isinstance(level, bool) or not isinstance(level, Real) or not 0 < level < 1:
+        raise SettingsError(f"level is {level!r}; expected a number between 0 and 1, say 0.95.")
+
+
+def whole_number(value: object, name: str, least: int) -> None:
+    """Refuses what is no whole number of at least `least`."""
+    if isinstance(value, bool) or not isinstance(value, Integral) or value < least:
+        raise SettingsError(f"{name} is {value!r}; expected a whole number of at least {least}.")
 
 
 def reach(level: float, freedom: np.ndarray, *, one_sided: bool = False) -> np.ndarray:

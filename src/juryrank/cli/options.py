@@ -127,7 +127,9 @@ model_options = stacked(
     click.option("--top-k", type=click.IntRange(min=1), help="Places of p_top_k; 10, or half of the items."),
     click.option("--items", "roster", type=click.Path(path_type=Path), help="A file with the ids that are to be ranked."),
     click.option("--level", default=0.95, show_default=True, help="Level of intervals and rank sets."),
-    click.option("--seed", default=0, show_default=True, help="For the extra starts of BT-sigma."),
+    click.option(
+        "--seed", type=click.IntRange(min=0), default=0, show_default=True, help="For the extra starts of BT-sigma."
+    ),
 )
 
 json_option = click.option("--json", "as_json", is_flag=True, help="One JSON document on standard output.")
