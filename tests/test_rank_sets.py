@@ -128,3 +128,26 @@ def test_bad_options_are_refused(option):
     """A number of places below one, or a covariance that does not exist, is an error that names the option."""
     with pytest.raises(jr.SettingsError, match=next(iter(option))):
         jr.rank(league(5, np.zeros(3), 5), **option)
+
+
+@pytest.mark.parametrize("prior", [jr.Prior(), None])
+def test_a_clean_sweep_is_no_less_sure_than_one_with_a_loss(prior):
+    """Ten of ten and eighty of eighty are ahead, their intervals open above and over 0 below; five of five are too few."""
+    for wins, word in ((5, "too few to tell"), (10, "ahead"), (80, "ahead"), (200, "ahead")):
+        rows = pd.DataFrame({"item_a": "a", "item_b": "b", "p_a": [1.0] * wins})
+        ranking = jr.rank(rows, prior=prior)
+        gap = ranking.fit.contrast("a", "b")
+        assert ranking.frame["against_next"].iloc[0] == word
+        assert (ranking.frame["rank_high"].iloc[0] == 1) == (gap.low > 0) == (gap.p < 0.05) == (word == "ahead")
+        assert gap.high == np.inf
+        above, below = ranking.frame["high"].iloc[0], ranking.frame["low"].iloc[1]
+        assert np.isnan(above) and np.isnan(below) and np.isfinite(ranking.frame["low"].iloc[0])
+
+
+def test_sweeps_grow_surer_with_votes():
+    """The lower end of a clean sweep rises with the number of votes."""
+    lows = [
+        jr.fit_bt(pd.DataFrame({"item_a": "a", "item_b": "b", "p_a": [1.0] * n})).contrast("a", "b").low
+        for n in (3, 6, 12, 25, 50, 100, 1000)
+    ]
+    assert lows == sorted(lows) and lows[0] < 0 < lows[2]

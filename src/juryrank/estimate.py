@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -58,6 +58,32 @@ class Optimum:
 
 
 @dataclass(frozen=True, eq=False)
+class Steadied:
+    """A fit with half a win more each way on every pair: what a one-way gap is tested by.
+
+    At the estimate itself such a gap is so large that Wald's error says nothing, and says less the clearer the case is
+    (Hauck and Donner 1977); with half a win each way it is at home (Agresti and Coull 1998).
+    """
+
+    ties: str
+    layout: Layout
+    at: Parameters
+
+    @cached_property
+    def covariance(self) -> Covariance | None:
+        """From the expected information of the observed rows at the steadied strengths."""
+        return covariance(self.ties, self.layout, self.at)
+
+    def gap(self, one: int, other: int) -> tuple[float, float]:
+        """Gap between two nodes, and its standard error."""
+        a, b = int(self.layout.place[one]), int(self.layout.place[other])
+        flat = self.at.strength.reshape(-1)
+        if self.covariance is None:
+            return float(flat[a] - flat[b]), float("nan")
+        return float(flat[a] - flat[b]), float(_root(np.array(self.covariance.of_difference(a, b))))
+
+
+@dataclass(frozen=True, eq=False)
 class Fit:
     """A fitted model and the settings that made it."""
 
@@ -95,6 +121,8 @@ class Fit:
     reported: Parameters = field(repr=False)
     #: the table that was fitted; None for pair counts, which have lost single rows and groups
     source: Comparisons | Judgments | None = field(default=None, repr=False)
+    #: None where every gap is measured both ways
+    steadied: Steadied | None = field(default=None, repr=False)
     _spreads: dict[tuple[str, str], Spread] = field(default_factory=dict, init=False, repr=False)
 
     @property
@@ -224,8 +252,8 @@ class Fit:
     ) -> Contrast:
         """The gap between two items (with separate contexts: (context, item) each), with an interval and p.
 
-        `kind` and `by` as in `spread`; clustered intervals use Student's t. An end without a finite maximum is open; a gap
-        across components is undefined.
+        `kind` and `by` as in `spread`; clustered intervals use Student's t. An end without a finite maximum is open, and the
+        other end is that of the model with half a win more each way (`Steadied`); a gap across components is undefined.
         """
         check_level(level)
         used = self.spread(kind, by)
@@ -236,19 +264,32 @@ class Fit:
         gap, error = self._gap(one, other), self._gap_stderr(one, other, used)
         freedom = float(used.freedom(np.array(one), np.array(other)))
         up, down = self._open(one, other)
-        far = float(reach(level, np.array(freedom), one_sided=up or down)) * error
+        if up or down:
+            return self._one_way(Contrast(a, b, gap, error, -math.inf, math.inf, float("nan"), level), one, other, up, down)
+        far = float(reach(level, np.array(freedom))) * error
         finite = math.isfinite(gap) and math.isfinite(error)
         return Contrast(
             a,
             b,
             estimate=gap,
             stderr=error,
-            low=-math.inf if down or not finite else gap - far,
-            high=math.inf if up or not finite else gap + far,
-            p=float("nan") if up or down or not error > 0 else two_sided(gap / error, freedom),
+            low=gap - far if finite else -math.inf,
+            high=gap + far if finite else math.inf,
+            p=two_sided(gap / error, freedom) if error > 0 else float("nan"),
             level=level,
             freedom=freedom,
         )
+
+    def _one_way(self, open_: Contrast, one: int, other: int, up: bool, down: bool) -> Contrast:
+        """A gap that the data bound on one side at most: that end, and p, from the steadied fit."""
+        if self.steadied is None or (up and down):
+            return open_
+        gap, error = self.steadied.gap(one, other)
+        if not error > 0:
+            return open_
+        far = float(reach(open_.level, np.array(np.inf), one_sided=True)) * error
+        low, high = (gap - far, math.inf) if up else (-math.inf, gap + far)
+        return replace(open_, low=low, high=high, p=two_sided(gap / error, math.inf))
 
     def probability(self, a: Item, b: Item, judge: str | None = None) -> float:
         """P(a beats b) at equal covariates, by default for a judge of geometric-mean sigma without slot bias.

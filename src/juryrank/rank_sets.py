@@ -51,6 +51,9 @@ class Gaps:
     freedom: np.ndarray  # (items, items)
     #: (items, items) whether the gap has a finite maximum, or a prior that gives it one
     measured: np.ndarray
+    #: (items, items) whether it is known one way only, and what such gaps are tested by
+    one_way: np.ndarray | None = None
+    steadied: Gaps | None = None
 
     @property
     def error(self) -> np.ndarray:
@@ -63,16 +66,21 @@ class Gaps:
     def score(self) -> np.ndarray:
         """(items, items) gap over error as a normal deviate; 0 where nothing is known."""
         ratio = (self.strength[:, None] - self.strength[None, :]) / self.error
-        return normal_score(np.nan_to_num(ratio), self.freedom)
+        found = normal_score(np.nan_to_num(ratio), self.freedom)
+        if self.steadied is None or self.one_way is None:
+            return found
+        return np.where(self.one_way, self.steadied.score, found)
 
 
 def places(gaps: Gaps, level: float, top_k: int, seed: int) -> Places:
     """Rank sets, tiers and probabilities; `seed` draws about the estimates."""
     n = len(gaps.strength)
-    drawn = _drawn(gaps, seed)
+    # Where some gap is known one way only, the steadied strengths say how far noise reaches.
+    sane = gaps if gaps.steadied is None else gaps.steadied
+    drawn = _drawn(sane, seed)
     score = gaps.score
-    above, alone = _certain(score, np.nan_to_num(1 / gaps.error), drawn, level)
-    rank = _ranks(gaps, drawn, seed)
+    above, alone = _certain(score, np.nan_to_num(1 / sane.error), drawn, level)
+    rank = _ranks(sane, drawn, seed) if gaps.measured.all() else np.full(drawn.shape, np.nan)
     return Places(
         low=1.0 + above.sum(axis=0),
         high=n - above.sum(axis=1).astype(float),
@@ -161,6 +169,10 @@ def _against_next(gaps: Gaps, level: float) -> list[str | None]:
     upper = np.arange(len(gaps.strength) - 1)
     gap = -np.diff(gaps.strength)
     error = np.nan_to_num(gaps.error[upper, upper + 1], nan=np.inf)
+    if gaps.steadied is not None and gaps.one_way is not None:
+        one_way, other = gaps.one_way[upper, upper + 1], gaps.steadied
+        gap = np.where(one_way, -np.diff(other.strength), gap)
+        error = np.where(one_way, np.nan_to_num(other.error[upper, upper + 1], nan=np.inf), error)
     far = reach(level, gaps.freedom[upper, upper + 1]) * error
     words = np.select([gap > far, gap + far < SMALL], [AHEAD, TIED], default=TOO_FEW)
     return [*map(str, words), None]

@@ -19,6 +19,9 @@ import pandas as pd
 from juryrank.diagnostics.diagnosis import Diagnostics
 from juryrank.document import ranking_document
 from juryrank.estimate import Fit, Item
+from juryrank.information import Covariance
+from juryrank.layout import Layout
+from juryrank.objective import Parameters
 from juryrank.rank_sets import Gaps, places
 from juryrank.spread import Spread, reach
 from juryrank.tables import TIED, WIN, Comparisons, Judgments
@@ -68,7 +71,7 @@ def order(fit: Fit, comparisons: Comparisons, how: Ordering) -> pd.DataFrame:
     rows = rows.sort_values(["context", "unseen", "component", "group", "within", "item"], kind="stable")
     rows = _ranked(rows.reset_index(drop=True))
     rows["flags"] = _flags(fit, rows["node"].to_numpy())
-    rows["low"], rows["high"] = _interval(rows, how)
+    rows["low"], rows["high"] = _interval(fit, rows, how)
     rows = _set_places(fit, rows, how).join(_record(fit, comparisons), on="node")
     rows.loc[rows["unseen"], ["rank", "component", "decided_by"]] = None
     return rows[COLUMNS]
@@ -121,12 +124,17 @@ def _flags(fit: Fit, nodes: np.ndarray) -> list[list[str]]:
     return [[name for name, mask in marks.items() if mask[node]] for node in nodes]
 
 
-def _interval(rows: pd.DataFrame, how: Ordering) -> tuple[np.ndarray, np.ndarray]:
+def _interval(fit: Fit, rows: pd.DataFrame, how: Ordering) -> tuple[np.ndarray, np.ndarray]:
     above, below = (np.array([flag in flags for flags in rows["flags"]], bool) for flag in (ABOVE, BELOW))
-    freedom = how.spread.freedom(rows["node"].to_numpy())
-    one_sided, two_sided = reach(how.level, freedom, one_sided=True), reach(how.level, freedom)
-    far = np.where(above | below, one_sided, two_sided) * rows["stderr"].to_numpy()
-    strength = rows["strength"].to_numpy()
+    nodes, one_way = rows["node"].to_numpy(), above | below
+    strength, error = rows["strength"].to_numpy(dtype=float), rows["stderr"].to_numpy(dtype=float)
+    if one_way.any() and fit.steadied is not None and fit.steadied.covariance is not None:
+        place = fit.steadied.layout.place[nodes[one_way]]
+        strength, error = strength.copy(), error.copy()
+        strength[one_way] = fit.steadied.at.strength.reshape(-1)[place]
+        error[one_way] = np.sqrt(fit.steadied.covariance.variance(place))
+    freedom = np.where(one_way, np.inf, how.spread.freedom(nodes))
+    far = np.where(one_way, reach(how.level, freedom, one_sided=True), reach(how.level, freedom)) * error
     return np.where(below, np.nan, strength - far), np.where(above, np.nan, strength + far)
 
 
@@ -149,17 +157,23 @@ def _set_places(fit: Fit, rows: pd.DataFrame, how: Ordering) -> pd.DataFrame:
 
 def _gaps(fit: Fit, spread: Spread, nodes: np.ndarray) -> Gaps:
     assert spread.covariance is not None
-    width = fit.layout.problem.node.shape[1]
-    block, place = np.divmod(fit.layout.place[nodes], width)
     strong = fit.graph.strong[nodes]
+    one_way = strong[:, None] != strong[None, :]
     # An infinite gap is no measured one: how sure it is stays open.
-    same = strong[:, None] == strong[None, :]
-    return Gaps(
-        strength=fit.reported.strength.reshape(-1)[fit.layout.place[nodes]],
-        covariance=spread.covariance.strengths[block[0]][np.ix_(place, place)],
-        freedom=spread.freedom(nodes[:, None], nodes[None, :]),
-        measured=same if _open(fit) else np.ones_like(same),
-    )
+    measured = ~one_way if _open(fit) else np.ones_like(one_way)
+    found = _block(fit.layout, fit.reported, spread.covariance, nodes)
+    freedom = spread.freedom(nodes[:, None], nodes[None, :])
+    steadied = None
+    if one_way.any() and fit.steadied is not None and fit.steadied.covariance is not None:
+        sane = _block(fit.steadied.layout, fit.steadied.at, fit.steadied.covariance, nodes)
+        steadied = Gaps(*sane, np.full(freedom.shape, np.inf), np.ones_like(one_way))
+    return Gaps(*found, freedom, measured, one_way, steadied)
+
+
+def _block(layout: Layout, at: Parameters, known: Covariance, nodes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Strengths of some nodes of one block, and their covariance."""
+    block, place = np.divmod(layout.place[nodes], layout.problem.node.shape[1])
+    return at.strength.reshape(-1)[layout.place[nodes]], known.strengths[block[0]][np.ix_(place, place)]
 
 
 def _open(fit: Fit) -> bool:
