@@ -39,7 +39,7 @@ judges the same). Without repetitions consistency = plurality. LLMBar sub-panels
     always A, two of .9, A in 80 of 100   95.1   + 0.0/0.0     - 9.4/1.0 !   + 0.0/0.0           + 0.0/0.0       0
     three of .75, two wrong at .75        62.9   - 0.6/2.0     +23.9/1.5     +20.6/1.0           +11.0/2.4       9
     three of .7, two wrong at .95         38.6   + 5.1/1.9     - 6.7/9.2     -14.9/6.8 !         + 0.7/2.4      18
-    three of .8, five on another thing    62.5   - 1.6/1.4     -14.2/0.9 !   -13.1/1.1 !         - 1.4/0.8      17
+    three of .8, five on another thing    62.5   - 1.6/1.4     -14.2/0.9 !   -13.1/1.1 !         + 0.0/0.0      20
 
 Weights of 1 under bt-sigma-questions: always-A .01, always-first .03, coins .09 (stubborn) and .30 (fresh: a fair coin
 drawn anew in both orders flips half the time, and where it is not told apart it weighs as the others do); under dawid-skene
@@ -64,8 +64,9 @@ Spearman: bt-sigma -.46 / -.56, dawid-skene +.98 / +.92, bt-sigma-questions +.81
 Conclusion: "auto" is nowhere below the plurality by more than noise, and 4 to 21 points above it where judges differ.
 Three guards make it so. Judges that a likelihood-ratio test at 10 % does not tell apart weigh the same: weights that noise
 alone sets apart cost 1 to 3 points where one system wins most questions. Judges within two standard errors of each other
-share a weight. Between two camps nobody is weighed until labels tell the camps apart: that costs 10 points where the larger
-camp happens to be the right one, and saves 12 to 15 where it is not. dawid-skene gains as much where judges differ and loses
+share a weight. Between two camps, seen through the noise of a sample, nobody is weighed until labels tell them apart: that
+costs 10 points where the larger camp happens to be the right one, and saves 12 to 15 where it is not. dawid-skene gains as
+much where judges differ and loses
 up to 15 points where they are alike (it counts both orders of a judge as two votes). bt-sigma and consistency reward
 one-sided and stubborn judges. Labels help five judges of LLMBar by 9 points at 20 labels, and cost "auto" nothing in the
 worst draw. The switch at 20 judges is right: below it the joint maximum gains at most 1.7 points on LLMBar and costs 15

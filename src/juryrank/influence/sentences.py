@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -28,7 +29,7 @@ def held(k: int, by: str, allowed: int, available: int, ahead: str, behind: str)
     """No set was found."""
     what = f"{ahead} keeps the first place" if k == 1 else f"The first {k} stay as they are"
     favour = f"of {available:,} that favour {ahead} over {behind}"
-    return f"{what}: no set of up to {amount(allowed, UNITS[by])}, {favour}, was found that changes it."
+    return f"{what}: no set of up to {amount(allowed, UNITS[by])}, {favour}, was found with which another passes."
 
 
 def shared(k: int, one: str, other: str) -> str:
@@ -39,7 +40,7 @@ def shared(k: int, one: str, other: str) -> str:
 
 def all_inside(k: int) -> str:
     """There is nobody outside."""
-    return f"All items are among the first {k}: no vote can change that."
+    return f"All items are among the first {k}: none can pass another into them."
 
 
 def unmeasured(k: int, holder: str) -> str:
@@ -60,16 +61,22 @@ def about(kind: str, frame: pd.DataFrame, of: int, leader: str, k: int) -> str:
     places = (
         "" if k == 1 else f"; the first {k} " + (f"change without {_some(top[name])}" if len(top) else "stay as they are")
     )
-    said = f"without {kind} {_each(first, name)}" if len(first) else f"{leader} stays first"
+    said = f"without {kind} {_each(first, name, leader)}" if len(first) else f"{leader} stays first"
     return f"With one {kind} left out ({tried} tried), {said}{places}."
 
 
-def _each(moved: pd.DataFrame, name: str) -> str:
+def _each(moved: pd.DataFrame, name: str, leader: str) -> str:
     told = [
-        f"{one} " + ("nothing can be ranked" if first is None else f"{first} is first")
-        for one, first in zip(moved[name], moved["first"], strict=True)
+        f"{one} " + _first(first, leader if math.isnan(lead) else None)
+        for one, first, lead in zip(moved[name], moved["first"], moved["lead"], strict=True)
     ]
     return ", without ".join(told[:LISTED]) + (f", and so on for {len(told) - LISTED} more" if len(told) > LISTED else "")
+
+
+def _first(first: str | None, lost: str | None) -> str:
+    if first is None:
+        return "nothing can be ranked"
+    return f"{first} is first" + ("" if lost is None else f", for {lost} is no longer compared")
 
 
 def _some(names: Sequence[str]) -> str:
