@@ -5,12 +5,15 @@ from __future__ import annotations
 import numpy as np
 from scipy.special import bdtr
 
-from juryrank.verdicts.camps import TOLD, Camps, camps, told_apart
+from juryrank.verdicts.camps import Camps, camps, told_apart
 from juryrank.verdicts.panel import NONE, A, B, plurality
 from juryrank.verdicts.rules import RULES, Panel, Weighted, clamped, even
 
 #: chosen by benchmarks/verdict_rules.py
 DEFAULT = "bt-sigma-questions"
+#: p-value of a panel that is right half the time under which labels show that it misleads: a few unlucky labels must not
+#: silence it
+MISLED = 0.001
 AGGREGATIONS = ("auto", "plurality", *RULES)
 
 
@@ -29,6 +32,8 @@ def choose(aggregation: str, panel: Panel) -> Weighted:
     if split and not told_apart(split, panel.votes, panel.known):
         return _labelled(panel, _plain(panel, split))
     found = RULES[DEFAULT](panel)
+    if not np.nan_to_num(found.weights).any():
+        found = even(panel, DEFAULT, "no judge is seen to tell more than chance.")
     opposed = found.outnumbered
     if opposed and not told_apart(opposed, panel.votes, panel.known):
         return _labelled(panel, _plain(panel, opposed))
@@ -61,7 +66,7 @@ def _trusted(panel: Panel, found: Weighted) -> Weighted:
     tested = ~np.isnan(panel.known) & (said <= B)
     n, right = int(tested.sum()), int(((said == A) == (panel.known == 1))[tested].sum())
     p = float(bdtr(right, n, 0.5)) if n else 1.0
-    if p >= TOLD / 2:
+    if p >= MISLED:
         return found
     word = (
         f"the labels show that the panel misleads: weighed as it is, it is right on {right} of {n} labelled questions "
