@@ -4,6 +4,9 @@ Rivals that are installed are run in the same process with 100 resamples, and th
 package draws single battles, so do we (`by="row"`); "by group" resamples 500 groups.
 
     python benchmarks/bootstrap_speed.py
+
+Measured (2 cores, two other jobs running): 1.9 s by group, 3.6 to 4.1 s by row (9 s with the first compilation); evalica
+124 s, 30 times as long; arenakit 23 s, 5.6 times.
 """
 
 from __future__ import annotations

@@ -9,8 +9,8 @@ the mean width, and whether all true ranks lie in the simultaneous 95 % rank set
     python benchmarks/coverage.py            1,000 data sets a cell, hours
     python benchmarks/coverage.py 1000 8,30  without 100 items, half an hour on a free core
 
-Measured (1,000 data sets a cell; contrasts covered in percent, Monte Carlo error 0.1 to 0.3, and mean width in logits; by
-judge there are six clusters, and one judge has none):
+Measured (1,000 data sets a cell, 200 where (200) stands; contrasts covered in percent, Monte Carlo error 0.1 to 0.3, and
+mean width in logits; by judge there are six clusters, and one judge has none; ranks of 100 items in 100 data sets at most):
 
                                     model           sandwich        by context      by judge        ranks: model, by context
      8 sparse, 1 judge, independent  97.3   4.11    96.3   4.05     98.4   4.87                      100.0  100.0
@@ -33,11 +33,24 @@ judge there are six clusters, and one judge has none):
        full, 6 judges, independent   94.9   0.66    94.8   0.66     94.7   0.68     94.9   0.82      100.0   99.9
                        context       84.6   0.64 !  84.6   0.64 !   94.5   0.89     88.1   0.81 !     95.3  100.0
                        judge         71.0   0.69 !  71.0   0.69 !   71.7   0.70 !   94.8   1.57       72.8   76.6 !
+   100 sparse, 1 judge, independent  95.1   4.47                    97.8   5.54                      100.0  100.0
+                        context      94.4   4.33                    97.7   5.46                      100.0  100.0
+       sparse, 6 judges, independent 90.5   9.00 !                  96.0  11.15                      100.0  100.0
+                         context     89.2   7.94 !                  95.6  10.00                      100.0  100.0
+                         judge       94.3   4.42                    97.5   5.47                      100.0  100.0
+       full, 1 judge, independent    95.2   0.94                    93.6   0.96        (200)         100.0  100.0
+                      context        76.6   0.91 !                  89.9   1.51 !                     71.0   99.0
+       full, 6 judges, independent   94.8   0.88                    93.2   0.90        (200)         100.0  100.0
+                       context       75.6   0.87 !                  89.5   1.44 !      (200)          70.0   98.0
+                       judge         80.1   0.92 !                  78.9   0.94 !      (200)         100.0   96.0
     (! below 93 %)
 
-Conclusion: where opinions share a context, intervals that take them as independent cover 85 to 90 %, and those clustered by
-context 93.5 to 98 %, in every cell: `rank` clusters by itself where groups repeat and are many. They cost up to 20 % of
-width where opinions are independent after all, on sparse designs; on full ones nothing. Where judges differ by taste (a
+Conclusion: where opinions share a context, intervals that take them as independent cover 76 to 90 %, and those clustered by
+context 93.5 to 98 %: `rank` clusters by itself where groups repeat and are many. They cost up to 20 % of width where
+opinions are independent after all, on sparse designs; on full ones next to nothing. The exception is the full design of 100
+items, whose 100 contexts each hold about all pairs of one item: half of what is known of an item then comes from one
+cluster, and 99 clusters of one row are counted beside it as degrees of freedom; 90 %, and 76 % under the model. Degrees of
+freedom from the effective number of clusters would mend that. Where judges differ by taste (a
 random effect of the judge), only errors by judge cover; six clusters make them twice as wide. `rank` does not choose that by
 itself. Six judges with sigmas of their own and 30 opinions each cover 90 to 92 % under the model: sigmas are overfitted and
 gaps come out too large; a sandwich of single opinions is far worse there, as the few opinions that decide a sigma have

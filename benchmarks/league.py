@@ -4,6 +4,9 @@ Strengths have a standard deviation of 0.8 logits; each of 12,000 prompts adds 0
 first call compiles nothing (the plain fit is small enough for the host), but imports; the second is timed beside it.
 
     python benchmarks/league.py
+
+Measured (2 cores, two other jobs running): rank 1.4 s (4.8 s the first time), fragility of the first place and the first ten
+3.5 s.
 """
 
 from __future__ import annotations
