@@ -248,6 +248,8 @@ def test_groups_that_agree_to_the_last_vote_say_nothing_of_errors():
     ranking = jr.rank(agreeing())
     assert math.isnan(ranking.fit.contrast("A", "B", kind="cluster").stderr)
     assert ranking.settings["covariance"] == "model" and any("agree to the last vote" in w for w in ranking.warnings)
+    wanted = jr.rank(agreeing(), covariance="cluster")
+    assert wanted.frame["stderr"].isna().all() and any("there are no cluster errors" in w for w in wanted.warnings)
     assert ranking.frame["stderr"].tolist() == pytest.approx([0.115] * 2, abs=0.01)
 
 

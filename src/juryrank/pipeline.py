@@ -40,6 +40,8 @@ COVARIANCES = {
     "cluster-judge": ("cluster", "judge"),
     "cluster-both": ("cluster", "both"),
 }
+#: why a covariance that does not trust the model may not be there
+STILL = "those who speak of some item agree to the last vote and say nothing of errors"
 #: groups from which a covariance clustered by group is trusted, or as many as there are items
 GROUPS = 20
 
@@ -391,7 +393,9 @@ def _no_win(counts: dict[str, float]) -> tuple[str, ...]:
 def _spread(fit: Fit, compared: Comparisons, wanted: str) -> tuple[Spread, tuple[str, ...]]:
     """The covariance asked for, or the one that the data bear, and what there is to say of it."""
     if wanted != "auto":
-        return fit.spread(*COVARIANCES[wanted]), ()
+        chosen = fit.spread(*COVARIANCES[wanted])
+        silent = chosen.covariance is None and fit.model_covariance is not None
+        return chosen, (f"{STILL}: there are no {wanted} errors.",) if silent else ()
     used = compared.table["group"].cat.codes[(compared.table["weight"] > 0).to_numpy()]
     groups, items, said = used.nunique(), int(fit.graph.observed.sum()), ""
     pooled, found = fit.contexts == "pooled", None
@@ -405,7 +409,7 @@ def _spread(fit: Fit, compared: Comparisons, wanted: str) -> tuple[Spread, tuple
     if found is None and pooled and isinstance(fit.source, Judgments) and _several_showings(fit):
         found = fit.spread("cluster", "opinion")
     if found is not None and found.covariance is None and fit.model_covariance is not None:
-        said = f"{found.by}s agree to the last vote and say nothing of errors: the model's are given."
+        said = f"{STILL}: the model's are given."
         found = None
     return found or fit.spread(), (said,) if said else ()
 
